@@ -80,9 +80,12 @@ class _Module(ABC):
         """The whole file: what stands before the mark stays as it is."""
         head, mark, _ = self.file.read_text().partition(_MARK)
         names = sorted(op.function for op in operators.OPERATORS.values())
-        rows = textwrap.wrap(", ".join(f'"{name}"' for name in names), _WIDTH - 15)
-        signs = ("=", *["+="] * len(rows))
-        lines = [f"__all__ {s} [{r.rstrip(',')}]" for s, r in zip(signs, rows, strict=False)]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        lines = []
+        sign = "="
+        for row in textwrap.wrap(quoted, _WIDTH - 15):
+            lines.append(f"__all__ {sign} [{row.rstrip(',')}]")
+            sign = "+="
         for op in operators.OPERATORS.values():
             lines += ["", "", *self._function(op)]
         return head + mark + "\n".join([*lines, ""])
@@ -90,15 +93,15 @@ class _Module(ABC):
     def _function(self, op: operators.Operator) -> Iterator[str]:
         # Arguments without a default come first.
         positional = sorted(self.positional(op), key=lambda argument: argument[2] is not None)
-        named = [
-            *self.named(op),
-            *(_attribute(a) for a in op.attributes if a is operators.ALIGNMENT),
-        ]
+        named = list(self.named(op))
+        if operators.ALIGNMENT in op.attributes:
+            named.append(_attribute(operators.ALIGNMENT))
         yield f"def {op.function}("
         for i, (name, type_, default, _) in enumerate((*positional, *named)):
             if i == len(positional):
                 yield "    *,"
-            yield f"    {name}: {type_}{'' if default is None else f' = {default}'},"
+            preset = "" if default is None else f" = {default}"
+            yield f"    {name}: {type_}{preset},"
         yield f") -> {self.returned(op)}:"
         yield f'    """{self.summary(op)}'
         yield from ("", f'    The rule: docs/specification.md, "{op.rule}".', "", "    Args:")
@@ -108,8 +111,10 @@ class _Module(ABC):
         yield from ("", "    Raises:")
         for error, why in self.errors(op).items():
             yield from _wrapped(f"{error}: {why}")
-        if example := self.example(op):
-            yield from ("", "    Examples:", textwrap.indent(example.strip("\n"), "        "))
+        example = self.example(op)
+        if example:
+            indented = textwrap.indent(example.strip("\n"), "        ")
+            yield from ("", "    Examples:", indented)
         yield '    """'
         # The arguments by their names: nothing else is local.
         yield f"    return {self.does}(operators.{op.function.upper()}, locals())"
@@ -139,14 +144,19 @@ def _own(op: operators.Operator) -> list[operators.Attribute]:
 def _attribute(a: operators.Attribute) -> Argument:
     if a.is_flag:
         return a.name, "bool", str(bool(a.default)), a.doc
-    default = None if a.default is None else f'"{a.default}"' if a.allowed else str(a.default)
     doc = a.doc
+    default = None
+    if a.default is not None:
+        default = f'"{a.default}"' if a.allowed else str(a.default)
     if a.name == operators.OUTPUT_TYPE:
         doc += f" One of {', '.join(a.allowed)}."
+    elif len(a.allowed) > 1:
+        doc += f" One of {listed(a.allowed)}."
     elif a.allowed:
-        doc += f" One of {listed(a.allowed)}." if len(a.allowed) > 1 else f" Only {a.allowed[0]}."
+        doc += f" Only {a.allowed[0]}."
     else:
-        doc = f"{doc[:-1]}; {a.minimum}{' to 2^63-1' if a in operators.SEEDS else ' or more'}."
+        most = " to 2^63-1" if a in operators.SEEDS else " or more"
+        doc = f"{doc[:-1]}; {a.minimum}{most}."
     return a.name, a.type.__name__, default, doc
 
 
@@ -164,14 +174,19 @@ def _is_like(op: operators.Operator, i: operators.Input) -> bool:
 def _sentence(i: operators.Input, node: str = "") -> str:
     """What a parameter may be: a node of a runtime, or a number or an array."""
     if i.role in (Role.LOGITS, Role.DATA):
-        return f"{i.brief} {_one_of(node, f'an array of {_types(i)}')}."
+        array = f"an array of {_types(i)}"
+        return f"{i.brief} {_one_of(node, array)}."
     assert i.numbers is not None, "for its role"
     if not i.types:
         array = f"{i.numbers.rule}, or an array of one element and of the output's type"
         return f"{i.brief} {_one_of(node, array)}."
-    many = " for all values, or an array of exactly that shape" * (i.role is Role.NUMBERS)
-    many += " for all rows, or 1-D with one for each row" * (i.role is Role.ROW_NUMBERS)
-    node = node and f"{_one_of(node, 'what NumPy holds')}. "
+    many = ""
+    if i.role is Role.NUMBERS:
+        many = " for all values, or an array of exactly that shape"
+    if i.role is Role.ROW_NUMBERS:
+        many = " for all rows, or 1-D with one for each row"
+    if node:
+        node = f"{_one_of(node, 'what NumPy holds')}. "
     return (
         f"{i.brief[:-1]}: {i.numbers.rule}. {node}A Python number is {i.types[0].name}. A NumPy "
         f"number or array is {_types(i)}, as it is: one element (rank 0 or 1){many}."
@@ -179,11 +194,15 @@ def _sentence(i: operators.Input, node: str = "") -> str:
 
 
 def _one_of(node: str, array: str) -> str:
-    return f"{node}, or {array}" if node else array[0].upper() + array[1:]
+    if node:
+        return f"{node}, or {array}"
+    return array[0].upper() + array[1:]
 
 
 def _left_out(i: operators.Input) -> str:
-    return " None leaves it out." * i.optional
+    if i.optional:
+        return " None leaves it out."
+    return ""
 
 
 class _Reference(_Module):
@@ -203,10 +222,12 @@ class _Reference(_Module):
         yield from (_attribute(a) for a in _own(op))
 
     def named(self, op: operators.Operator) -> Iterator[Argument]:
-        yield from (
-            _attribute(a) for a in op.attributes if len(a.allowed) == 1 or a in operators.SEEDS
-        )
-        yield from (self._input(op, i) for i in op.inputs if i.role is Role.STATE and i.optional)
+        for attribute in op.attributes:
+            if len(attribute.allowed) == 1 or attribute in operators.SEEDS:
+                yield _attribute(attribute)
+        for i in op.inputs:
+            if i.role is Role.STATE and i.optional:
+                yield self._input(op, i)
 
     def _input(self, op: operators.Operator, i: operators.Input) -> Argument:
         match i.role:
@@ -220,19 +241,25 @@ class _Reference(_Module):
                 if op.draws_rows:
                     doc = "The dimensions of the output: [n], or [m, n] for m permutations."
                 return i.name, "Shape", None, doc
-        doc = f"{i.brief} Likewise." if _is_like(op, i) else _sentence(i) + _left_out(i)
-        type_, default = ("ArrayLike | None", "None") if i.optional else ("ArrayLike", None)
-        return i.name, type_, default, doc
+        if _is_like(op, i):
+            doc = f"{i.brief} Likewise."
+        else:
+            doc = _sentence(i) + _left_out(i)
+        if i.optional:
+            return i.name, "ArrayLike | None", "None", doc
+        return i.name, "ArrayLike", None, doc
 
     def result(self, op: operators.Operator) -> str:
-        what = [
-            f"the {o.name}{_type_in_numpy(op, index)}" for index, o in enumerate(op.outputs[:-1])
-        ]
+        what = []
+        for index, output in enumerate(op.outputs[:-1]):
+            what.append(f"the {output.name}{_type_in_numpy(op, index)}")
         listed = ", ".join([what[0].capitalize(), *what[1:]])
         return f"{listed}, and the next state, of the state's shape."
 
     def errors(self, op: operators.Operator) -> dict[str, str]:
-        unseeded = ", no state with both seeds 0" * op.inputs[-1].optional
+        unseeded = ""
+        if op.inputs[-1].optional:
+            unseeded = ", no state with both seeds 0"
         return {
             "TypeError": "An input of a wrong type.",
             "ValueError": f"A wrong shape or value{unseeded}, or an output that memory cannot "
@@ -243,18 +270,27 @@ class _Reference(_Module):
         return op.example
 
     def returned(self, op: operators.Operator) -> str:
-        types = ["NDArray[np.uint32]" if o.is_state else "NDArray[Any]" for o in op.outputs]
+        types = []
+        for output in op.outputs:
+            types.append("NDArray[np.uint32]" if output.is_state else "NDArray[Any]")
         return f"tuple[{', '.join(types)}]"
 
 
 def _type_in_numpy(op: operators.Operator, index: int) -> str:
     """What a docstring adds to the name of an output."""
     output = op.outputs[index]
-    shape = f" [{op.size_rule}]" if op.size_rule else ""
+    shape = _size_rule(op)
     if output.type is not None:
         return f"{shape} ({output.type.dtype})"
-    is_bf16 = any(t.name == "bf16" for t in op.output_types)
-    return shape + " (bf16 as `ml_dtypes.bfloat16`)" * is_bf16
+    if any(t.name == "bf16" for t in op.output_types):
+        return f"{shape} (bf16 as `ml_dtypes.bfloat16`)"
+    return shape
+
+
+def _size_rule(op: operators.Operator) -> str:
+    if not op.size_rule:
+        return ""
+    return f" [{op.size_rule}]"
 
 
 class _Graphs(_Module):
@@ -289,7 +325,8 @@ class _Graphs(_Module):
             return i.name, "Any", default, _sentence(i) + _left_out(i)
         if _is_like(op, i):
             return i.name, "Any", default, f'{i.brief} Likewise, "{i.name}".'
-        none = f' None makes it the graph input "{i.name}"' + ("." if i.types else ", a scalar.")
+        none = f' None makes it the graph input "{i.name}"'
+        none += "." if i.types else ", a scalar."
         if i.role is Role.DATA:
             none = f"{none[:-1]}, of `rank` dimensions."
         return i.name, "Any", default, _sentence(i) + none
@@ -333,9 +370,12 @@ class _Graphs(_Module):
         yield "per_row", "bool", "False", doc
 
     def result(self, op: operators.Operator) -> str:
-        outputs = [f'"{o.name}"{_type_in_onnx(op, o.type)}' for o in op.outputs[:-1]]
+        outputs = []
+        for output in op.outputs[:-1]:
+            outputs.append(f'"{output.name}"{_type_in_onnx(op, output.type)}')
         if op.inputs[-1].optional:
-            named = f"output{'s' * (len(outputs) > 1)} {', '.join(outputs)}"
+            noun = "outputs" if len(outputs) > 1 else "output"
+            named = f"{noun} {', '.join(outputs)}"
             return f"A model with the {named}, and {_NEXT} if stateful or by rows."
         named = f"{', '.join(outputs)} and {_NEXT}"
         return f'A model with the graph input "state" (uint32[6]); its outputs are {named}.'
@@ -345,8 +385,10 @@ _NEXT = '"next_state"'
 
 
 def _type_in_onnx(op: operators.Operator, type_: ElementType | None) -> str:
-    shape = f" [{op.size_rule}]" if op.size_rule else ""
-    return shape if type_ is None else f"{shape} ({type_.dtype})"
+    shape = _size_rule(op)
+    if type_ is None:
+        return shape
+    return f"{shape} ({type_.dtype})"
 
 
 class _Factories(_Module):
@@ -392,7 +434,9 @@ class _Factories(_Module):
             types = []  # what is not constant arrives whole, up to 2^31-1
         constant = listed([t for t in types if t in ("f64", "i64")])
         small = "" if i.role is Role.NUMBER else " of at most 4096 elements"
-        rule = f" It must be a constant{small} if the type is {constant}." if constant else ""
+        rule = ""
+        if constant:
+            rule = f" It must be a constant{small} if the type is {constant}."
         if i.role is Role.DATA:
             rule = " Data of f64 reach it in f32, in which OpenVINO's CPU plugin computes them."
         return i.name, "Any", default, _sentence(i, node) + rule + _left_out(i)
@@ -401,11 +445,11 @@ class _Factories(_Module):
         yield "name", "str | None", "None", "The node's friendly name."
 
     def result(self, op: operators.Operator) -> str:
-        outputs = [
-            f"{o.name}{f' [{op.size_rule}]' if op.size_rule else ''}"
-            f"{f' ({o.type.name})' if o.type else ''}"
-            for o in op.outputs[:-1]
-        ]
+        outputs = []
+        for output in op.outputs[:-1]:
+            of_type = f" ({output.type.name})" if output.type else ""
+            outputs.append(f"{output.name}{_size_rule(op)}{of_type}")
+
         return f"A node with the outputs {', '.join(outputs)} and next state (u32)."
 
 

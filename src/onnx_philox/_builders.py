@@ -135,8 +135,9 @@ def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str])
     for name in inputs:
         if name not in optional:
             allowed = f"names of inputs that may be left out, {', '.join(optional)}"
-            is_there = name in [i.name for i in op.parameters]
-            remedy = "Remove it: it is always a graph input." if is_there else "Remove it."
+            remedy = "Remove it."
+            if name in [declared.name for declared in op.parameters]:
+                remedy = "Remove it: it is always a graph input."
             checks.refuse(op, "inputs", repr(name), allowed, remedy)
         if given.get(name) is not None:
             allowed = "left out, if it is a graph input"
@@ -182,11 +183,15 @@ def _rows(dimensions: Sequence[int | None], *, per_row: bool) -> int | str | Non
     """How many rows have a state of their own; None if there is one state for all."""
     if not per_row:
         return None
-    return BATCH if dimensions[0] is None else dimensions[0]
+    if dimensions[0] is None:
+        return BATCH
+    return dimensions[0]
 
 
 def _state_shape(rows: int | str | None, words: int) -> list[int | str]:
-    return [words] if rows is None else [rows, words]
+    if rows is None:
+        return [words]
+    return [rows, words]
 
 
 def _input(name: str, element_type: ElementType, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
@@ -273,10 +278,10 @@ def _known(tensor: Tensor) -> Known | None:
             return Known(I64, (1 + tensor.size,))
         case _:
             type_ = tensor.type.tensor_type
-            dimensions = tuple(
-                d.dim_value if d.HasField("dim_value") else None for d in type_.shape.dim
-            )
-            return Known(BY_ONNX[type_.elem_type], dimensions)
+            dimensions = []
+            for d in type_.shape.dim:
+                dimensions.append(d.dim_value if d.HasField("dim_value") else None)
+            return Known(BY_ONNX[type_.elem_type], tuple(dimensions))
 
 
 def _symbols(
@@ -286,4 +291,6 @@ def _symbols(
     symbols: list[int | str] = [
         f"{tensor}_{i}" if d is None else d for i, d in enumerate(dimensions)
     ]
-    return symbols if rows is None else [rows, *symbols[1:]]
+    if rows is None:
+        return symbols
+    return [rows, *symbols[1:]]

@@ -216,7 +216,7 @@ def isa() -> str:
 
 
 def instruction_sets() -> list[str]:
-    """Those that the library has and this processor runs, the best first."""
+    """The instruction sets that the library has and this processor runs, the best first."""
     return list(_names("isa_here"))
 
 

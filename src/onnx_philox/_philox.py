@@ -46,19 +46,24 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
     position = np.arange(size, dtype=np.uint64)
     work = np.empty((3, 2, size), np.uint64)
     words = np.empty((size, WORDS_PER_BLOCK), np.uint32)
-    keys = list(_round_keys(np.array([[key & _MASK32], [key >> 32]], np.uint64)))
+    key_words = np.array([[key & _MASK32], [key >> 32]], np.uint64)
+    keys = list(_round_keys(key_words))
     start = 0
     while start < blocks:
-        counter_low, counter_high = counter & _MASK64, counter >> 64
+        counter_low = counter & _MASK64
+        counter_high = counter >> 64
         n = min(size, blocks - start)
         even, odd, product = work[:, :, :n]
         np.add(position[:n], np.uint64(counter_low), out=product[0])
         np.bitwise_and(product[0], _LOW, out=even[0])
         np.right_shift(product[0], _HIGH_SHIFT, out=odd[0])
-        even[1], odd[1] = counter_high & _MASK32, counter_high >> 32
+        even[1] = counter_high & _MASK32
+        odd[1] = counter_high >> 32
         # From this block on, which most chunks have not, the low half has wrapped.
-        carry, after = 2**64 - counter_low, (counter_high + 1) & _MASK64
-        even[1, carry:], odd[1, carry:] = after & _MASK32, after >> 32
+        carry = 2**64 - counter_low
+        after = (counter_high + 1) & _MASK64
+        even[1, carry:] = after & _MASK32
+        odd[1, carry:] = after >> 32
         _rounds(even, odd, product, keys, words[:n])
         yield words.reshape(-1)[: count - start * WORDS_PER_BLOCK]
         start += n
@@ -83,8 +88,9 @@ def row_chunks(
     blocks = -(-count // WORDS_PER_BLOCK)
     at_once = min(_CHUNK_BLOCKS // blocks, len(keys))
     if not at_once:
-        for row in zip(low.tolist(), high.tolist(), keys.tolist(), strict=True):
-            for words in word_chunks(row[0] | row[1] << 64, row[2], count):
+        of_rows = zip(low.tolist(), high.tolist(), keys.tolist(), strict=True)
+        for low_half, high_half, key in of_rows:
+            for words in word_chunks(low_half | high_half << 64, key, count):
                 yield words[np.newaxis]
         return
     positions = np.arange(blocks, dtype=np.uint64)
@@ -102,7 +108,8 @@ def row_chunks(
             np.right_shift(counter.reshape(-1), _HIGH_SHIFT, out=odd[half])
         key_words = np.stack([keys[part] & _LOW, keys[part] >> _HIGH_SHIFT])
         drawn = words[: n * blocks]
-        _rounds(even, odd, product, _round_keys(np.repeat(key_words, blocks, axis=1)), drawn)
+        of_blocks = np.repeat(key_words, blocks, axis=1)
+        _rounds(even, odd, product, _round_keys(of_blocks), drawn)
         yield drawn.reshape(n, -1)[:, :count]
 
 
@@ -136,7 +143,9 @@ def _rounds(
         np.bitwise_xor(even, odd, out=even)
         np.bitwise_xor(even, round_key, out=even)
         np.bitwise_and(even, _LOW, out=even)
-        odd, product = crossed, odd[::-1]
+        # The two arrays change places: what was the product is the next `odd`.
+        product = odd[::-1]
+        odd = crossed
     words[:, 0::2] = even.T
     # astype keeps the low 32 bits.
     words[:, 1::2] = odd.T.astype(np.uint32)

@@ -51,7 +51,9 @@ def sentence(text: str) -> str:
     if not told or told[-1] == _SAYS_NOTHING:
         summed_up = [line.removeprefix("-- ").strip() for line in summary.splitlines()]
         told = list(filter(None, summed_up))[:1] or told or list(filter(None, lines))
-    return _EXCEPTION.sub("", told[-1]) if told else ""
+    if not told:
+        return ""
+    return _EXCEPTION.sub("", told[-1])
 
 
 class _InRuntimeError(RefusedInputError):
@@ -74,7 +76,8 @@ def _class_of(kinds: tuple[type[Exception], ...]) -> type[RefusedInputError]:
 def refused(text: str, *kinds: type[Exception]) -> RefusedInputError:
     """A refusal with this text that is also of these kinds, one or more."""
     # It is a ValueError already.
-    return _class_of(tuple(dict.fromkeys(k for k in kinds if not issubclass(k, ValueError))))(text)
+    others = dict.fromkeys(kind for kind in kinds if not issubclass(kind, ValueError))
+    return _class_of(tuple(others))(text)
 
 
 def refusal(error: Exception) -> str | None:
@@ -86,7 +89,9 @@ def refusal(error: Exception) -> str | None:
     if said.startswith(_OPERATORS):
         return said
     check = _ROWS.search(str(error))
-    return None if check is None else f"{check.group()}: {said}"
+    if check is None:
+        return None
+    return f"{check.group()}: {said}"
 
 
 def raise_refusal(error: Exception) -> None:
@@ -120,7 +125,8 @@ def raise_not_loaded(owner: str, runtime: str, error: Exception) -> None:
 
 def _is_said_by(runtime: str, error: Exception) -> bool:
     """Whether an error is a runtime's own, and says something of what it was given."""
-    is_runtime_s = isinstance(error, RuntimeError) or type(error).__module__.startswith(runtime)
+    is_runtime_s = isinstance(error, RuntimeError)
+    is_runtime_s |= type(error).__module__.startswith(runtime)
     # A machine without memory is no fault of a model or a feed.
     return is_runtime_s and not isinstance(error, RefusedInputError) and "alloc" not in str(error)
 
@@ -133,7 +139,9 @@ def refusal_in_openvino(error: RuntimeError) -> str:
 def without_operator(error: RefusedInputError) -> str:
     """What one of our operators refused, for users who know no operator of ours."""
     text = str(error)
-    return text.partition(": ")[2] if text.startswith(_OPERATORS) else text
+    if text.startswith(_OPERATORS):
+        return text.partition(": ")[2]
+    return text
 
 
 def in_the_way(runtime: str, reason: str) -> str:

@@ -57,4 +57,6 @@ def check_version(runtime: str, version: str) -> None:
 
 def _numbers(version: str) -> tuple[float, ...]:
     found = re.match(r"(\d+)\.(\d+)", version)
-    return tuple(map(float, found.groups())) if found else (float("inf"),)
+    if not found:
+        return (float("inf"),)
+    return tuple(map(float, found.groups()))

@@ -1,7 +1,7 @@
 """The command `onnx-philox`, a module or package for each of its parts.
 
-`app` declares the subcommands, which is all that help needs. The rooms that run them
-are attributes of this package, and are loaded when they are first used.
+`app` declares the subcommands, which is all that help needs. The modules that run them are
+attributes of this package: each is loaded when it is first used.
 """
 
 from __future__ import annotations

@@ -186,7 +186,8 @@ def run(
     types, shapes and bytes: two machines or days with the same hash had the same bits. To compare
     two runtimes, use `onnx-philox compare`.
     """
-    wrong, failed = (rooms.run.ArgumentError, OSError), (rooms.run.RunError,)
+    wrong = (rooms.run.ArgumentError, OSError)
+    failed = (rooms.run.RunError,)
     with rooms.terminal.working("run", "loading the model", *wrong, failed=failed) as progress:
         return rooms.run.run(
             model,
@@ -302,7 +303,8 @@ def compare(
                     f"{option} must be given with --original: got {value}. Add that, or leave it "
                     "out."
                 )
-    wrong, failed = (rooms.compare.ArgumentError, OSError), (rooms.compare.RunError,)
+    wrong = (rooms.compare.ArgumentError, OSError)
+    failed = (rooms.compare.RunError,)
     with rooms.terminal.working("compare", "loading the model", *wrong, failed=failed) as progress:
         return run(
             model,
@@ -343,7 +345,8 @@ def replay(record: Path, *, runtime: str | None, model: Path | None, input: tupl
     The model, the inputs, the draws and the next states must be equal, in any runtime. The outputs
     must be so in the same version of the same runtime; another rounds in its own way.
     """
-    wrong, failed = (OSError, ValueError, ImportError), (rooms.replay.RunError,)
+    wrong = (OSError, ValueError, ImportError)
+    failed = (rooms.replay.RunError,)
     with rooms.terminal.working("replay", "reading the record", *wrong, failed=failed) as progress:
         return rooms.replay.replay(
             record, model=model, inputs=input, runtime=runtime, progress=progress
@@ -369,14 +372,17 @@ def _with_path() -> list[str]:
 @click.argument("runtime", type=frame.NameChoice(by=_with_path), metavar="RUNTIME")
 def path(runtime: str) -> None:
     """Print the path of a runtime's native library, for C, C++ and model servers."""
-    if runtime not in (allowed := _with_path()):
+    allowed = _with_path()
+    if runtime not in allowed:
         listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         text = f"RUNTIME must be {listed}: got {runtime!r}. Choose one of these."
         rooms.terminal.fail("path", ValueError(text), 2)
     if runtime == _CMAKE:
-        library, needed = _native_library.find_cmake(), "onnxruntime"
+        needed = "onnxruntime"
+        library = _native_library.find_cmake()
     else:
-        library, needed = _native_library.find(runtime), runtime
+        needed = runtime
+        library = _native_library.find(runtime)
     if library is None:
         rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
     click.echo(library)

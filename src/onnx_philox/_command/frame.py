@@ -75,7 +75,9 @@ class Command(click.Command):
             SystemExit: The report says that not all is well, or that nothing is known.
         """
         rooms.libraries.prepare()
-        name, page, as_json = str(self.name), ctx.meta.get("html"), ctx.meta.get("json", False)
+        name = str(self.name)
+        page = ctx.meta.get("html")
+        as_json = ctx.meta.get("json", False)
         if page is not None:
             titles = {"model": "the model", "original": "the original"}
             read = {ctx.params[n]: title for n, title in titles.items() if ctx.params.get(n)}
@@ -167,7 +169,8 @@ class CommandGroup(click.Group):
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, self.commands)
-            raise click.UsageError(f"there is no command {name!r}{_nearest(map(repr, near))}", ctx)
+            said = f"there is no command {name!r}{_nearest(map(repr, near))}"
+            raise click.UsageError(said, ctx)
         return super().resolve_command(ctx, args)
 
     def main(
@@ -229,7 +232,9 @@ def _sentence(error: click.ClickException, context: click.Context | None) -> str
             what = f"{_name(param)} must be given: got nothing"
         case click.BadParameter(param=click.Parameter() as param):
             message = error.message.rstrip(".")
-            what = f"{_name(param)}{' ' if message.startswith('must ') else ': '}{message}"
+            # "must be" goes on with the sentence; anything else is another one.
+            between = " " if message.startswith("must ") else ": "
+            what = f"{_name(param)}{between}{message}"
         case _:
             what = error.format_message().rstrip(".")
             what = what[:1].lower() + what[1:]
@@ -245,7 +250,9 @@ def _name(param: click.Parameter) -> str:
 
 def _nearest(possibilities: Iterable[str] | None) -> str:
     near = " or ".join(possibilities or ())
-    return f"; did you mean {near}?" if near else ""
+    if not near:
+        return ""
+    return f"; did you mean {near}?"
 
 
 def check_stdout() -> None:

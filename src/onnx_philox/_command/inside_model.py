@@ -73,7 +73,9 @@ class Inside:
         """The inputs that may be its state, best first, and the outputs with the next one."""
         if self.has_state is None:
             return STATES
-        return {self.state: self.next_state} if self.has_state else {}
+        if not self.has_state:
+            return {}
+        return {self.state: self.next_state}
 
     def check_rewritten(self, model: Path, seed: Seed | None) -> None:
         """Refuses a model whose random nodes each runtime draws in its own way, or a seed in vain.
@@ -143,7 +145,9 @@ class Inside:
 def inside(given: Given) -> Inside:
     """Looks into a file, once; finds nothing in what it cannot read."""
     try:
-        return _inside_ir(given) if given.of_openvino else _inside_onnx(given)
+        if given.of_openvino:
+            return _inside_ir(given)
+        return _inside_onnx(given)
     except (OSError, TypeError, ValueError, ImportError):
         # The runtimes report what is wrong with it.
         return Inside()
@@ -195,8 +199,10 @@ def inputs_of_ir(model: ov.Model) -> dict[str, bool]:
     """The inputs that a run must be given, and whether each is text."""
     from onnx_philox._openvino_models.ports import input_names
 
-    types = (port.get_element_type().get_type_name() for port in model.inputs)
-    return {n: t == "string" for n, t in zip(input_names(model.inputs, None), types, strict=True)}
+    inputs = {}
+    for name, port in zip(input_names(model.inputs, None), model.inputs, strict=True):
+        inputs[name] = port.get_element_type().get_type_name() == "string"
+    return inputs
 
 
 def _inside_ir(given: Given) -> Inside:
@@ -233,7 +239,7 @@ def _inside_ir(given: Given) -> Inside:
 
 
 def _own(nodes: list[RandomNode]) -> list[RandomNode]:
-    """Those that each runtime draws in its own way."""
+    """The random nodes that each runtime draws in its own way."""
     return [node for node in nodes if not node.is_reproducible]
 
 

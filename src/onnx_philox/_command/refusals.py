@@ -39,7 +39,8 @@ def text(error: Exception, command: str = "") -> str:
     if isinstance(error, SettingError) or (
         isinstance(error, RefusalError) and (error.is_of_function or error.operator == command)
     ):
-        what, given = _OPTIONS.get(error.what, error.what), error.given
+        what = _OPTIONS.get(error.what, error.what)
+        given = error.given
         if what in (KEEP_SEEDS, PER_ROW) and given == "True":
             given = "it"
         return RefusalError("", what, given, error.allowed, error.remedy).sentence

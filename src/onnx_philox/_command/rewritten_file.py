@@ -132,8 +132,11 @@ class RewrittenFile:
         replaced = len(report.replaced)
         recorded = report.recorded
         if replaced:
-            before = f" beside {recorded} that were" if recorded else ""
-            return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}{self._streams}")
+            before = ""
+            if recorded:
+                before = f" beside {recorded} that were"
+            said = f": {_nodes(replaced)} rewritten{before}{self._streams}"
+            return Text.assemble(name, said)
         unchanged = ": " if report.is_changed else ": unchanged, "
         if recorded:
             return Text.assemble(name, f"{unchanged}{_nodes(recorded)} rewritten already")
@@ -159,7 +162,9 @@ class RewrittenFile:
         if self.keeps_seeds and self.report.recorded and not self.report.replaced:
             return "--keep-seeds did nothing: pass the model that this one was made from."
         if not count:
-            return "It has no seeds to keep." if self.keeps_seeds and is_openvino_s else ""
+            if self.keeps_seeds and is_openvino_s:
+                return "It has no seeds to keep."
+            return ""
         if count == 1:
             keep = "1 node keeps its seeds, and takes no stream. It draws"
         else:
@@ -210,8 +215,10 @@ class RewrittenFile:
                 "Its draws are outputs too. A page of this project's sources, "
                 "examples/web/drop.html, runs it in a browser and shows the same hashes."
             )
-        run_it = "" if self._in_the_way else " Run it:"
-        yield f"Written: {_written(self.target)}.{run_it}"
+        said = f"Written: {_written(self.target)}."
+        if not self._in_the_way:
+            said += " Run it:"
+        yield said
 
     @property
     def _in_the_way(self) -> list[str]:
@@ -387,14 +394,19 @@ def _became(nodes: tuple[rewriting.RandomNode, ...]) -> Table:
 
 def _change(node: rewriting.RandomNode) -> tuple[str, str]:
     """What a node was, and what it is."""
-    was = node.op_type if node.version is None else f"{node.op_type}-{node.version}"
+    was = node.op_type
+    if node.version is not None:
+        was += f"-{node.version}"
     # A Bernoulli draws booleans, whatever type they are cast to.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
-    return was, " ".join(filter(None, (node.replacement, type_)))
+    words = [word for word in (node.replacement, type_) if word]
+    return was, " ".join(words)
 
 
 def _nodes(count: int) -> str:
-    return f"{count} random node{'' if count == 1 else 's'}"
+    if count == 1:
+        return "1 random node"
+    return f"{count} random nodes"
 
 
 def _written(target: Path) -> str:
@@ -402,7 +414,8 @@ def _written(target: Path) -> str:
     size = target.stat().st_size
     if is_ir(target):
         weights = weights_of(target)
-        return f"{target} and {weights.name}, {_size(size + weights.stat().st_size)}"
+        with_weights = size + weights.stat().st_size
+        return f"{target} and {weights.name}, {_size(with_weights)}"
     return f"{target}, {_size(size)}"
 
 

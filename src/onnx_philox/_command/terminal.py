@@ -45,7 +45,10 @@ class _Visible:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         for segment in console.render(self._printed, options):
-            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
 
 
 class _OnlyVisible(RenderHook):
@@ -91,7 +94,8 @@ def table(*columns: Column | str, **options: Any) -> Table:
 
 def grid(words: int = 1, space: int = 2) -> Table:
     """Lines of so many words and a text that wraps, aligned."""
-    return Table.grid(*(WORD() for _ in range(words)), NAME(), padding=(0, space))
+    columns = [WORD() for _ in range(words)]
+    return Table.grid(*columns, NAME(), padding=(0, space))
 
 
 def print_table(console: Console, table: Table) -> None:
@@ -107,7 +111,9 @@ def print_table(console: Console, table: Table) -> None:
 
 def columns(console: Console) -> int:
     """The width for which to lay out a report; in a pipe that of an ordinary terminal."""
-    return min(console.width, Console().width) if console.width == _UNWRAPPED else console.width
+    if console.width != _UNWRAPPED:
+        return console.width
+    return min(console.width, Console().width)
 
 
 @contextmanager

@@ -23,7 +23,9 @@ Seed = int | RowSeeds
 
 def option_of(seed: Seed | None) -> str:
     """The option that gave it."""
-    return "--seeds" if isinstance(seed, RowSeeds) else "--seed"
+    if isinstance(seed, RowSeeds):
+        return "--seeds"
+    return "--seed"
 
 
 @dataclass(frozen=True)

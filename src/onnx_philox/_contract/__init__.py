@@ -1,1 +1,1 @@
-"""What is allowed: the declaration of the operators, and the rules that every backend checks."""
+"""The declaration of the operators, and the checks of their inputs that every backend makes."""

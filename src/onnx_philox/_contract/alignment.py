@@ -24,8 +24,9 @@ def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, 
     """Refuses a state of another shape, or of words that its generator never holds."""
     generator = generator_of(attributes)
     if known.shape is not None and not is_state_shape(known.shape, generator.words):
-        can_be_other = ALIGNMENT in op.attributes
-        remedy = generator.remedy_for(known.shape) if can_be_other else generator.remedy
+        remedy = generator.remedy
+        if ALIGNMENT in op.attributes:
+            remedy = generator.remedy_for(known.shape)
         refusal.refuse(op, what, shape_of(known.shape), generator.shape_rule, remedy)
     if known.value is not None:
         generator.check_words(op.name, known.value)
@@ -58,6 +59,8 @@ def refuse_without_nodes(op: Operator, attributes: Mapping[str, Any]) -> None:
     """Refuses numbers that nodes of ONNX's own domain cannot draw."""
     generator = generator_of(attributes)
     if generator.is_named:
-        what, given = say.ATTRIBUTE.format(repr(ALIGNMENT.name)), repr(generator.alignment)
-        allowed, remedy = for_standard_nodes(generator), "Keep the node: our runtimes draw it."
+        what = say.ATTRIBUTE.format(repr(ALIGNMENT.name))
+        given = repr(generator.alignment)
+        allowed = for_standard_nodes(generator)
+        remedy = "Keep the node: our runtimes draw it."
         refusal.refuse(op, what, given, allowed, remedy)

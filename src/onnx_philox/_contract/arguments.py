@@ -28,7 +28,8 @@ def check_bool(owner: str, what: str, given: Any) -> None:
 
 def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
     """What `given` is to NumPy, as `given_arrays.array_of` makes it."""
-    array = given_arrays.array_of(op if isinstance(op, str) else op.name, what, given)
+    owner = op if isinstance(op, str) else op.name
+    array = given_arrays.array_of(owner, what, given)
     if array.dtype.kind in "OSU" and not isinstance(given, np.ndarray):
         remedy = "Pass an array."
         checks.refuse(op, what, shown(given), "an array of numbers", remedy, TypeError)
@@ -43,7 +44,8 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
     except TypeError:
         dimensions = [None]
     if None in dimensions:
-        allowed, remedy = "a sequence of integers", "Pass a list of ints."
+        allowed = "a sequence of integers"
+        remedy = "Pass a list of ints."
         checks.refuse(op, what, shown(shape), allowed, remedy, TypeError)
     try:
         return np.array(dimensions, np.int64)
@@ -98,7 +100,9 @@ def parameter_array(
     """A parameter as an array; `values` is the type of the values, if it may be that of `given`."""
     if declared.role in (Role.LOGITS, Role.DATA):
         array = plain_array(op, f"input {declared.name!r}", given)
-        return np.ascontiguousarray(array) if array.ndim else array
+        if array.ndim:
+            array = np.ascontiguousarray(array)
+        return array
     if declared.types:
         return numbers_array(op, declared, given)
     assert values is not None, "their type is that of the values"
@@ -112,7 +116,9 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
     A Python number becomes the first of them. A NumPy number or array stays as it is, to be checked
     like a node's input.
     """
-    what, type_, numbers = say.INPUT.format(declared.name), declared.types[0], declared.numbers
+    what = say.INPUT.format(declared.name)
+    type_ = declared.types[0]
+    numbers = declared.numbers
     assert numbers is not None, "for its role"
     if isinstance(given, np.ndarray | np.generic):
         return plain_array(op, what, given)

@@ -14,19 +14,24 @@ from onnx_philox._contract import sentences
 from onnx_philox._contract.operators import FOREIGN_ATTRIBUTES, OPERATORS, Operator
 
 _VOWELS = "aeiou"
-KNOWN = sorted({a.name for op in OPERATORS.values() for a in op.attributes} | FOREIGN_ATTRIBUTES)
+_OURS = {a.name for op in OPERATORS.values() for a in op.attributes}
+KNOWN = sorted(_OURS | FOREIGN_ATTRIBUTES)
 """The attributes of all operators and of ONNX's random operators."""
 
 
 def remedy(op: Operator, name: str) -> str:
     """What to do about an attribute of this name: it names the one of `op` that is most like it."""
     like = nearest(op, name)
-    return sentences.REMOVE if like is None else sentences.DID_YOU_MEAN.format(like)
+    if like is None:
+        return sentences.REMOVE
+    return sentences.DID_YOU_MEAN.format(like)
 
 
 def nearest(op: Operator, name: str) -> str | None:
     """The attribute of `op` that is most like a name, if one is."""
-    return next(iter(difflib.get_close_matches(name, [a.name for a in op.attributes])), None)
+    own = [a.name for a in op.attributes]
+    near = difflib.get_close_matches(name, own)
+    return near[0] if near else None
 
 
 def of_others(op: Operator) -> list[str]:
@@ -43,7 +48,9 @@ def mistakes(op: Operator) -> tuple[str, ...]:
     words written by another rule (opSeed, op-seed, OP_SEED).
     """
     own = [a.name for a in op.attributes]
-    names = set(of_others(op)).union(*map(_one_slip_away, own))
+    names = set(of_others(op))
+    for name in own:
+        names |= _one_slip_away(name)
     return tuple(sorted(names.difference(own)))
 
 

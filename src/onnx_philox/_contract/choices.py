@@ -11,10 +11,15 @@ from onnx_philox._contract.refusal import refuse, shown
 
 def nearest(given: str, names: Collection[str]) -> str | None:
     """The name that was meant, such as "openvino" by "vino" or "OpenVINO"; None if none is near."""
-    text, known = given.strip().casefold(), {name.casefold(): name for name in names}
-    around = [name for name in known if len(text) > 2 and (text in name or name in text)]
+    text = given.strip().casefold()
+    known = {name.casefold(): name for name in names}
+    around = []
+    if len(text) > 2:
+        around = [name for name in known if text in name or name in text]
     near = around or difflib.get_close_matches(text, known)
-    return known[near[0]] if near else None
+    if not near:
+        return None
+    return known[near[0]]
 
 
 def check_choice(

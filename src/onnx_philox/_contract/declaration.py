@@ -72,9 +72,13 @@ class Numbers:
             low = max(self.low, integers.min) + self.is_above_low
             return number(low), number(min(self.high, integers.max))
         floats = ml_dtypes.finfo(type_.dtype)  # type: ignore[no-untyped-call]
-        low, high = max(self.low, float(floats.min)), min(self.high, float(floats.max))
-        least = np.nextafter(number(low), number(1)) if self.is_above_low else number(low)
-        return least, number(high + self.ulp_above_high * float(floats.eps) * high)
+        low = max(self.low, float(floats.min))
+        high = min(self.high, float(floats.max))
+        least = number(low)
+        if self.is_above_low:
+            least = np.nextafter(least, number(1))
+        ulp = float(floats.eps) * high
+        return least, number(high + self.ulp_above_high * ulp)
 
 
 @dataclass(frozen=True)
@@ -216,7 +220,9 @@ class Operator:
     def type_input(self) -> Input | None:
         """The input whose type the first output has, if it has that of an input."""
         name = self.outputs[0].type_of
-        return self.input(name) if name else None
+        if not name:
+            return None
+        return self.input(name)
 
     @property
     def has_shape(self) -> bool:
@@ -243,7 +249,8 @@ class Operator:
         """The dimensions of the values, where no input `shape` gives them."""
         if self.size_input.role is not Role.LOGITS:
             return ""
-        return f"batch, {'sample_size' if self.has_samples else 1}"
+        columns = "sample_size" if self.has_samples else "1"
+        return f"batch, {columns}"
 
     @property
     def has_samples(self) -> bool:
@@ -258,12 +265,17 @@ class Operator:
     @property
     def size_source(self) -> str:
         """What messages blame for too large an output."""
-        return sentences.INPUT.format("shape") if self.has_shape else sentences.THE_OUTPUT
+        if self.has_shape:
+            return sentences.INPUT.format("shape")
+        return sentences.THE_OUTPUT
 
     @property
     def input_names(self) -> str:
         """The inputs as messages list them."""
-        return ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in self.inputs)
+        listed = []
+        for declared in self.inputs:
+            listed.append(f"{declared.name} (optional)" if declared.optional else declared.name)
+        return ", ".join(listed)
 
     @property
     def attribute_names(self) -> str:

@@ -23,20 +23,27 @@ def title(name: str) -> str:
 
 def shape_name(shape: Iterable[int | str | None] | None) -> str:
     """A shape in words, with `?` for unknown dimensions."""
-    return "any" if shape is None else dims(shape)
+    if shape is None:
+        return "any"
+    return dims(shape)
 
 
 def refuse_unknown(owner: str, given: str, known: Iterable[str], remedy: str = RENAME) -> NoReturn:
     """Refuses an input that the model does not have; `known` are those that it has."""
     listed = ", ".join(known)
-    allowed = f"one of {listed}" if listed else "left out, since the model takes none"
+    allowed = "left out, since the model takes none"
+    if listed:
+        allowed = f"one of {listed}"
     refuse(owner, "each input", given, allowed, remedy)
 
 
 def refuse_missing(owner: str, names: Iterable[str], remedy: str) -> NoReturn:
     """Refuses a feed without these inputs."""
-    first, *others = map(repr, names)
-    what = f"the inputs {', '.join((first, *others))}" if others else f"the input {first}"
+    shown = [repr(name) for name in names]
+    if len(shown) == 1:
+        what = f"the input {shown[0]}"
+    else:
+        what = f"the inputs {', '.join(shown)}"
     refuse(owner, what, "nothing", "in the feed", remedy)
 
 

@@ -26,7 +26,8 @@ def array_of(owner: str, what: str, given: Any) -> NDArray[Any]:
         try:
             made = np.asarray(given)
         except ValueError:
-            allowed, remedy = "an array, or lists of equal lengths", "Pass an array."
+            allowed = "an array, or lists of equal lengths"
+            remedy = "Pass an array."
             refuse(owner, what, "lists that make no array", allowed, remedy)
         for member in _masked_members(given):
             plain(owner, what, member)
@@ -54,11 +55,14 @@ def plain(owner: str, what: str, given: NDArray[Any]) -> NDArray[Any]:
     if type(given) is not np.ndarray:
         # Only this subclass says that its memory does not hold its values.
         if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-            allowed, remedy = "an array without masked values", "Pass array.filled(...)."
+            allowed = "an array without masked values"
+            remedy = "Pass array.filled(...)."
             refuse(owner, what, "masked values", allowed, remedy)
         given = np.asarray(given)
     type_ = given.dtype
-    return given if type_.isnative else given.astype(type_.newbyteorder("="))
+    if type_.isnative:
+        return given
+    return given.astype(type_.newbyteorder("="))
 
 
 def check_shared(owner: str, what: str, given: NDArray[Any]) -> None:
@@ -124,4 +128,6 @@ def shown_inputs(binding: Any) -> dict[str, Any]:
 def _array_under(value: Any) -> NDArray[Any] | None:
     """The array, or the one that an `onnxruntime.OrtValue` on the CPU is over."""
     array = getattr(value, "_numpy_obj", value)
-    return array if isinstance(array, np.ndarray) else None
+    if not isinstance(array, np.ndarray):
+        return None
+    return array

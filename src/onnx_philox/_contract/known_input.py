@@ -28,7 +28,9 @@ class Known:
     @property
     def type_name(self) -> str:
         """The type as messages name it."""
-        return self.type.name if self.type is not None else sentences.NO_KNOWN_TYPE
+        if self.type is None:
+            return sentences.NO_KNOWN_TYPE
+        return self.type.name
 
 
 UNKNOWN = Known()

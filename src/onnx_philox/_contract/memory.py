@@ -57,4 +57,6 @@ def _left(limit: str, used: int) -> int:
     if resource is None:
         return _NO_LIMIT
     soft, _ = resource.getrlimit(getattr(resource, limit))
-    return _NO_LIMIT if soft == resource.RLIM_INFINITY else max(soft - used, 0)
+    if soft == resource.RLIM_INFINITY:
+        return _NO_LIMIT
+    return max(soft - used, 0)

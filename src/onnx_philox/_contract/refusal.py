@@ -117,7 +117,9 @@ def shown(value: Any) -> str:
         text = repr(value)
     except RecursionError:
         return f"a {type(value).__name__} that is nested too deep"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]}..."
 
 
 class Named(Protocol):

@@ -34,8 +34,9 @@ def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
         return
     row = int(row_is_wrong.argmax())
     number = logits[row, int(wrong[row].argmax())].item()
-    is_one = wrong[row].any()
-    given = say.IN_ROW.format(number, row) if is_one else say.IN_ALL_OF_ROW.format(row)
+    given = say.IN_ALL_OF_ROW.format(row)
+    if wrong[row].any():
+        given = say.IN_ROW.format(number, row)
     refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
 
 
@@ -47,15 +48,16 @@ def check_samples(op: Operator, logits: Known, samples: int, least: float) -> No
     given = None
     if logits.value is not None and logits.value.size:
         numbers = logits.value.astype(np.float64)
-        drawn = (numbers - numbers.max(axis=1, keepdims=True) >= least).sum(axis=1)
+        is_drawn = numbers - numbers.max(axis=1, keepdims=True) >= least
+        drawn = is_drawn.sum(axis=1)
         row = int((drawn < samples).argmax())
         if drawn[row] < samples:
             given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
     if logits.shape is not None and logits.shape[0] != 0 and samples > (logits.shape[1] or samples):
         given = say.SAMPLES_OF_CLASSES.format(samples, logits.shape[1])
     if given is not None:
-        what, allowed = say.ATTRIBUTE.format("'sample_size'"), say.NOT_MORE_THAN_CLASSES
-        refuse(op, what, given, allowed, say.DRAW_FEWER)
+        what = say.ATTRIBUTE.format("'sample_size'")
+        refuse(op, what, given, say.NOT_MORE_THAN_CLASSES, say.DRAW_FEWER)
 
 
 def check_one_or_rows(

@@ -69,14 +69,18 @@ def make_schema(op: operators.Operator) -> defs.OpSchema:
 
 
 def _option(optional: bool) -> defs.OpSchema.FormalParameterOption:
-    return _OPTION.Optional if optional else _OPTION.Single
+    if optional:
+        return _OPTION.Optional
+    return _OPTION.Single
 
 
 def _type_of(op: operators.Operator, name: str) -> str:
     types = op.input(name).types
     if not types:
         return _TYPES
-    return types[0].onnx_name if len(types) == 1 else f"T_{name}"
+    if len(types) == 1:
+        return types[0].onnx_name
+    return f"T_{name}"
 
 
 def _type_constraints(op: operators.Operator) -> list[tuple[str, list[str], str]]:
@@ -93,7 +97,9 @@ def _type_constraints(op: operators.Operator) -> list[tuple[str, list[str], str]
 
 def _attribute(attribute: operators.Attribute) -> defs.OpSchema.Attribute:
     if attribute.default is None:
-        kind = defs.OpSchema.AttrType.STRING if attribute.allowed else defs.OpSchema.AttrType.INT
+        kind = defs.OpSchema.AttrType.INT
+        if attribute.allowed:
+            kind = defs.OpSchema.AttrType.STRING
         return defs.OpSchema.Attribute(attribute.name, kind, attribute.doc, required=True)
     default = helper.make_attribute(attribute.name, attribute.default)
     return defs.OpSchema.Attribute(attribute.name, default, attribute.doc)
@@ -101,11 +107,11 @@ def _attribute(attribute: operators.Attribute) -> defs.OpSchema.Attribute:
 
 def _infer(op: operators.Operator, context: Any) -> None:
     """Infers type and shape, and checks all that is known by then."""
-    given = {
-        a.name: helper.get_attribute_value(proto)
-        for a in op.attributes
-        if (proto := context.get_attribute(a.name)) is not None
-    }
+    given = {}
+    for attribute in op.attributes:
+        proto = context.get_attribute(attribute.name)
+        if proto is not None:
+            given[attribute.name] = helper.get_attribute_value(proto)
     inputs = {
         i.name: _known(context, index)
         for index, i in enumerate(op.inputs)

@@ -15,12 +15,15 @@ def shape_of(shape: Sequence[int | None]) -> str:
 
 def dims(shape: Iterable[int | str | None]) -> str:
     """Its dimensions; a question mark for one that is not known."""
-    return "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
+    sizes = ["?" if d is None else str(d) for d in shape]
+    return f"[{', '.join(sizes)}]"
 
 
 def stacklevel() -> int:
     """The `stacklevel` of a warning that points at the code that called this package."""
-    level, frame = 1, sys._getframe(1)
+    level = 1
+    frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("onnx_philox."):
-        level, frame = level + 1, frame.f_back
+        level += 1
+        frame = frame.f_back
     return level

@@ -69,7 +69,8 @@ def check_one_state(owner: str, states: Sequence[str]) -> None:
     """
     states = of_rewrites(states)
     if len(states) > 1:
-        given, allowed = f"one with {' and '.join(states)}", "one with one state for all draws"
+        given = f"one with {' and '.join(states)}"
+        allowed = "one with one state for all draws"
         remedy = "Merge the models before they are rewritten, and rewrite the result."
         refuse(owner, "the model", given, allowed, remedy)
 
@@ -102,12 +103,16 @@ class Stream:
     def drawn(self) -> list[Any]:
         """What decides the numbers beside the state."""
         said = [self.op_type, self.output_type, self.global_seed, self.op_seed]
-        return [*said, self.kept] if generators.named(self.kept).is_named else said
+        if generators.named(self.kept).is_named:
+            said.append(self.kept)
+        return said
 
     def to_list(self) -> list[Any]:
         """The form in JSON: of a node with a stream as earlier versions wrote it."""
         said = list(vars(self).values())
-        return said if self.kept else said[:-1]
+        if not self.kept:
+            said.pop()
+        return said
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,11 @@ class Streams:
 
     def to_dict(self) -> dict[str, Any]:
         """What it says, without what earlier versions did not know, where that says nothing."""
-        return {k: v for k, v in vars(self).items() if v or k not in ("batch_axis", "inverted")}
+        written = {}
+        for name, value in vars(self).items():
+            if value or name not in ("batch_axis", "inverted"):
+                written[name] = value
+        return written
 
     def to_json(self) -> str:
         """The text of the metadata."""
@@ -175,7 +184,9 @@ class Streams:
         seeds, for `kept_in`.
         """
         streams = cls.recorded(text)
-        return streams if streams.next_state else None
+        if not streams.next_state:
+            return None
+        return streams
 
     @classmethod
     def recorded(cls, text: str) -> Streams:

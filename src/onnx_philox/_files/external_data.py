@@ -24,13 +24,16 @@ _SHOWN = 60  # characters of a wrong value
 
 def locations(model: onnx.ModelProto) -> list[str]:
     """The files that hold a model's tensors, each once, as paths from the model's folder."""
-    return sorted({place for tensor in tensors(model) for place in _locations(tensor)})
+    found: set[str] = set()
+    for tensor in tensors(model):
+        found.update(_locations(tensor))
+    return sorted(found)
 
 
 def lies_inside(model: onnx.ModelProto, path: Path) -> bool:
     """Whether no link leads from a model's external data out of the folder of its file."""
-    folder = path.parent
-    return all(_real(folder / place).is_relative_to(_real(folder)) for place in locations(model))
+    folder = _real(path.parent)
+    return all(_real(path.parent / place).is_relative_to(folder) for place in locations(model))
 
 
 def check_location(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
@@ -129,7 +132,9 @@ def _bytes(
         if not _BYTES.fullmatch(entry.value):
             is_long = len(entry.value) > _SHOWN
             what = f"the {entry.key} of the tensor {tensor.name!r} in its external data"
-            given = repr(entry.value[:_SHOWN]) + ("..." if is_long else "")
+            given = repr(entry.value[:_SHOWN])
+            if is_long:
+                given += "..."
             checks.refuse(owner, what, given, "a number of bytes, 0 or more", _SAVE_ANEW)
         # Of several entries with one key, runtimes read the last.
         numbers[entry.key] = int(entry.value)
@@ -166,7 +171,9 @@ def _locations(tensor: onnx.TensorProto) -> Iterator[str]:
 def _entries(tensor: onnx.TensorProto) -> list[onnx.StringStringEntryProto]:
     """A tensor's entries on its external data, without the mark of a stretch."""
     entries = list(tensor.external_data)
-    return entries if without_weights.stretch_of(tensor) is None else entries[:-1]
+    if without_weights.stretch_of(tensor) is None:
+        return entries
+    return entries[:-1]
 
 
 def _real(path: Path) -> Path:

@@ -147,7 +147,9 @@ class Given:
     def runtime(self) -> str | None:
         """The runtime in which a user has loaded it; None of what is in none yet."""
         names = (name for (name, _), form in _CLASSES.items() if form is self.form)
-        return next(names, None) if self.form in (Form.SESSION, Form.COMPILED) else None
+        if self.form not in (Form.SESSION, Form.COMPILED):
+            return None
+        return next(names, None)
 
     @property
     def path(self) -> Path:
@@ -158,7 +160,9 @@ class Given:
     @property
     def name(self) -> str:
         """What a message calls it."""
-        return str(self.model) if self.is_file else type(self.model).__name__
+        if self.is_file:
+            return str(self.model)
+        return type(self.model).__name__
 
     @property
     def stamp(self) -> Stamp:
@@ -170,7 +174,9 @@ class Given:
             if self.form is Form.FILE:
                 with self.opened_file() as file:
                     return file.stamp
-            return stamp_of(map(os.stat, self.reads)) if self.form is Form.IR else ()
+            if self.form is not Form.IR:
+                return ()
+            return stamp_of(map(os.stat, self.reads))
         except (OSError, ValueError):
             return ()
 
@@ -201,7 +207,9 @@ class Given:
 
     def opened(self) -> ModelFile | InMemory:
         """A model of ONNX for as long as its weights may be needed."""
-        return self.opened_file() if self.is_file else InMemory(self.proto)
+        if self.is_file:
+            return self.opened_file()
+        return InMemory(self.proto)
 
     def opened_file(self) -> ModelFile:
         """The same of a file, which can also be saved as another."""
@@ -246,7 +254,9 @@ class Given:
 
 def _form_of(model: Any) -> Form | None:
     if isinstance(model, str | os.PathLike):
-        return Form.IR if openvino_ir.is_ir(model) else Form.FILE
+        if openvino_ir.is_ir(model):
+            return Form.IR
+        return Form.FILE
     if isinstance(model, bytes):
         return Form.BYTES
     if isinstance(model, onnx.ModelProto):
@@ -258,7 +268,9 @@ def _form_of(model: Any) -> Form | None:
 def _kind_of(model: Any) -> str:
     kind = type(model)
     package = kind.__module__.partition(".")[0]
-    return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
+    if package == "builtins":
+        return kind.__name__
+    return f"{package}.{kind.__name__}"
 
 
 def _remedy(form: Form | None, takes: Set[Form]) -> str:
@@ -273,7 +285,9 @@ def _remedy(form: Form | None, takes: Set[Form]) -> str:
         return "Pass the model that it was made from."
     if takes == {Form.ONNX_IR}:
         return "Pass one, or call onnx_philox.make_reproducible, which takes others."
-    return "Pass one of these." if len(takes) > 1 else "Pass such a path."
+    if len(takes) > 1:
+        return "Pass one of these."
+    return "Pass such a path."
 
 
 def _parsed(owner: str, argument: str, given: bytes) -> onnx.ModelProto:

@@ -103,7 +103,8 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         target = Path(target)
         pieces = self._pieces(model)
         copies = self._copies(model or self.proto, target)
-        total = without_weights.size_of(pieces) + sum(source.stat().st_size for source, _ in copies)
+        size_of_copies = sum(source.stat().st_size for source, _ in copies)
+        total = without_weights.size_of(pieces) + size_of_copies
         done = 0
 
         def write(file: BinaryIO, blocks: Iterable[bytes | memoryview], what: Path) -> None:
@@ -116,7 +117,8 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         with NewFiles() as files:
             for source, copy in copies:
                 with files.open(copy) as file, open(source, "rb") as data:
-                    write(file, _blocks(data, 0, os.fstat(data.fileno()).st_size), copy)
+                    size = os.fstat(data.fileno()).st_size
+                    write(file, _blocks(data, 0, size), copy)
             with files.open(target) as file:
                 for piece in pieces:
                     if isinstance(piece, bytes):
@@ -179,7 +181,8 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         for place, source in zip(places, sources, strict=True):
             copy = external_data.check_target(self._owner, target, place)
             if copy.exists():
-                if not (source.samefile(copy) or filecmp.cmp(source, copy, shallow=False)):
+                is_same = source.samefile(copy) or filecmp.cmp(source, copy, shallow=False)
+                if not is_same:
                     given = "another file"
                     allowed = "absent, or the external data of that name itself"
                     remedy = "Choose another folder for the target, or move that file away."

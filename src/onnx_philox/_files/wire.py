@@ -124,8 +124,11 @@ class Message:
 
     def integer(self, number: int) -> int:
         """The number from 0 on in a field; 0 where it is not there."""
-        found = [varint(self._buffer, f.value)[0] for f in self.fields(number) if _check(f, VARINT)]
-        return (found or [0])[-1]
+        last = 0
+        for field in self.fields(number):
+            if _check(field, VARINT):
+                last = varint(self._buffer, field.value)[0]
+        return last
 
 
 def _check(field: Field, wire_type: int) -> bool:
@@ -136,12 +139,13 @@ def _check(field: Field, wire_type: int) -> bool:
 
 def written(*contents: tuple[int, int | bytes]) -> bytes:
     """The message of these fields: their numbers, and an integer from 0 on or bytes each."""
-    return b"".join(
-        to_varint(number << 3 | VARINT) + to_varint(content)
-        if isinstance(content, int)
-        else tagged(number, len(content)) + content
-        for number, content in contents
-    )
+    written = b""
+    for number, content in contents:
+        if isinstance(content, int):
+            written += to_varint(number << 3 | VARINT) + to_varint(content)
+        else:
+            written += tagged(number, len(content)) + content
+    return written
 
 
 def tagged(number: int, length: int) -> bytes:

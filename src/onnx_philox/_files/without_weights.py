@@ -81,7 +81,10 @@ def expand(model: onnx.ModelProto) -> list[Piece]:
 
 def size_of(pieces: list[Piece]) -> int:
     """How many bytes pieces have."""
-    return sum(p.end - p.start if isinstance(p, Stretch) else len(p) for p in pieces)
+    size = 0
+    for piece in pieces:
+        size += piece.end - piece.start if isinstance(piece, Stretch) else len(piece)
+    return size
 
 
 def _thin(buffer: wire.Buffer, start: int, end: int, message: Any) -> Iterator[bytes]:
@@ -154,4 +157,6 @@ def _message_of(message: Any, field: wire.Field) -> Any:
     if field.wire_type != wire.LENGTH:
         return None
     descriptor = message.fields_by_number.get(field.number)
-    return None if descriptor is None else descriptor.message_type
+    if descriptor is None:
+        return None
+    return descriptor.message_type

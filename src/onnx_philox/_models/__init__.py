@@ -1,1 +1,1 @@
-"""Looks at ONNX models in memory, finds the nodes of this package in them, and changes them."""
+"""ONNX models in memory: reads their graphs, finds the nodes of this package, and edits them."""

@@ -31,7 +31,9 @@ def small_constant(value: ir.Value, most: int) -> NDArray[Any] | None:
     if tensor is None and node is not None and node.op_type == "Constant":
         given = node.attributes.get("value")
         tensor = None if given is None or given.is_ref() else tensor_in(given)
-    return None if tensor is not None and tensor.size > most else constant(value)
+    if tensor is not None and tensor.size > most:
+        return None
+    return constant(value)
 
 
 def constant(value: ir.Value) -> NDArray[Any] | None:

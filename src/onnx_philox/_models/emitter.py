@@ -90,7 +90,9 @@ class Emitter(Maker):
         name = f"{what}_f64" if is_cast else what
         attributes = {"value": ir.AttrTensor("value", tensor)}
         value = self.emit("Constant", name, [], tensor.dtype, array.shape, attributes)
-        return self.cast(what, value, ir.Tensor(array).dtype) if is_cast else value
+        if not is_cast:
+            return value
+        return self.cast(what, value, ir.Tensor(array).dtype)
 
     def shape(self, value: ir.Value) -> ir.Value:
         """The dimensions of a tensor, int64."""
@@ -148,7 +150,9 @@ class Emitter(Maker):
         assert node is not None
         node.resize_outputs(index + 1)
         state = node.outputs[index]
-        return state if state.name else self.declare(state, "drawn_state", ir.DataType.UINT32)
+        if state.name:
+            return state
+        return self.declare(state, "drawn_state", ir.DataType.UINT32)
 
     def declare(
         self,

@@ -29,7 +29,9 @@ def label(node: ir.Node) -> str:
     """The operator and the name of a node."""
     if node.name:
         return f"{node.op_type} {node.name!r}"
-    return f"{node.op_type} of {node.outputs[0].name!r}" if node.outputs else node.op_type
+    if not node.outputs:
+        return node.op_type
+    return f"{node.op_type} of {node.outputs[0].name!r}"
 
 
 def subgraphs(node: ir.Node) -> Sequence[tuple[str, ir.Graph]]:
@@ -89,7 +91,9 @@ def only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
     ((node, index),) = uses
     if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
         return None
-    return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
+    if len(node.outputs) != 1 or not is_wanted(node.outputs[0]):
+        return None
+    return node, index
 
 
 MOVES = {
@@ -189,7 +193,9 @@ def needs_onnx(model: ir.Model) -> bool:
 
 def onnx_opset_for(model: ir.Model) -> int:
     """The version of ONNX's own domain for nodes to come: see `import_onnx`."""
-    return _ADDED if needs_onnx(model) else onnx_opset_of(model.opset_imports)
+    if needs_onnx(model):
+        return _ADDED
+    return onnx_opset_of(model.opset_imports)
 
 
 def import_onnx(model: ir.Model) -> None:

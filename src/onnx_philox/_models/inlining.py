@@ -38,7 +38,8 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
         # Each function after those that it calls.
         order = list(graphlib.TopologicalSorter(called).static_order())
     except graphlib.CycleError as error:
-        names = " -> ".join(f"{domain}::{name}" for domain, name, _ in reversed(error.args[1]))
+        circle = reversed(error.args[1])
+        names = " -> ".join(f"{domain}::{name}" for domain, name, _ in circle)
         raise ValueError(f"a function calls itself: {names}") from error
     calls: dict[ir.OperatorIdentifier, int] = {}
     nodes: dict[ir.OperatorIdentifier, int] = {}

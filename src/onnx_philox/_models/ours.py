@@ -69,7 +69,8 @@ def checked_node(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> C
     checks.check_counts(op, len(node.inputs), len(node.outputs))
     inputs = inputs_of(node)
     known = {name: known_of(name, value) for name, value in inputs.items()}
-    return CheckedNode(op, inputs, known, checks.check_node(op, known, attributes_of(node)))
+    values = checks.check_node(op, known, attributes_of(node))
+    return CheckedNode(op, inputs, known, values)
 
 
 def known(
@@ -84,7 +85,8 @@ def known(
         dimensions = tuple(d if isinstance(d, int) else None for d in shape)
     if type_ is None:
         return Known(None, dimensions)
-    return Known(BY_ONNX.get(type_.value) or np.dtype(type_.numpy()), dimensions)
+    dtype = BY_ONNX.get(type_.value) or np.dtype(type_.numpy())
+    return Known(dtype, dimensions)
 
 
 def drop_empty_end(node: ir.Node) -> bool:
@@ -150,7 +152,8 @@ def seed_of(node: ir.Node, name: str) -> int:
     attribute = node.attributes.get(name)
     if attribute is None or attribute.is_ref():
         return 0
-    return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)
+    operator = OPERATORS.get(node.op_type, node.op_type)
+    return checks.check_seed(operator, name, attribute.value)
 
 
 def generator_of(node: ir.Node) -> generators.Generator:
@@ -159,7 +162,10 @@ def generator_of(node: ir.Node) -> generators.Generator:
     For a word that no node may say it is Philox: what checks the node's attributes refuses it.
     """
     said = node.attributes.get(ALIGNMENT.name)
-    return generators.named(said.value if said and said.value in ALIGNMENT.allowed else None)
+    word = None
+    if said and said.value in ALIGNMENT.allowed:
+        word = said.value
+    return generators.named(word)
 
 
 def awaits_state(node: ir.Node) -> bool:
@@ -173,23 +179,28 @@ def lacks_state(node: ir.Node) -> bool:
     A node by a seed of a generator that has no streams is complete, and one without outputs draws
     for nobody. One of an unknown operator has none either: who reads it refuses it by name.
     """
-    draws = node.domain == DOMAIN and any(output.name for output in node.outputs)
-    return draws and state_of(node) is None and not draws_by_seed(node)
+    if node.domain != DOMAIN or not any(output.name for output in node.outputs):
+        return False
+    return state_of(node) is None and not draws_by_seed(node)
 
 
 def draws_by_seed(node: ir.Node) -> bool:
     """Whether a node of this package draws by its own seed in every run, having no streams."""
     seed = node.attributes.get("global_seed")
-    has_streams = generator_of(node).is_counter_based
-    return not has_streams and state_of(node) is None and bool(seed and seed.value)
+    if generator_of(node).is_counter_based or state_of(node) is not None:
+        return False
+    return bool(seed and seed.value)
 
 
 def own_seeds(node: ir.Node) -> tuple[int, int] | None:
     """The seeds that a node without a state keeps in a rewrite; None where it has none to keep."""
     if awaits_state(node) or not lacks_state(node):
         return None
-    global_seed, op_seed = (seed_of(node, name) for name in ("global_seed", "op_seed"))
-    return (global_seed, op_seed) if global_seed or op_seed else None
+    global_seed = seed_of(node, "global_seed")
+    op_seed = seed_of(node, "op_seed")
+    if not global_seed and not op_seed:
+        return None
+    return global_seed, op_seed
 
 
 def state_of(node: ir.Node) -> ir.Value | None:

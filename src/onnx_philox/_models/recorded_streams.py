@@ -30,7 +30,9 @@ def streams_of(model: ir.Model) -> Streams | None:
     Of standard nodes only the metadata knows what they draw.
     """
     state = read_input(model)
-    next_state = None if state is None else next_of(model, state)
+    next_state = None
+    if state is not None:
+        next_state = next_of(model, state)
     if state is None or next_state is None:
         return None
     nodes = _nodes_of(model)
@@ -80,7 +82,8 @@ def record(
 def stream_of(node: ir.Node, kept: str = "") -> Stream:
     """What a node of this package draws."""
     said = node.attributes.get_string(OUTPUT_TYPE, "") or ""
-    global_seed, op_seed = (ours.seed_of(node, name) for name in ("global_seed", "op_seed"))
+    global_seed = ours.seed_of(node, "global_seed")
+    op_seed = ours.seed_of(node, "op_seed")
     return Stream(node.op_type, said, global_seed, op_seed, kept)
 
 
@@ -121,8 +124,10 @@ def names_of_batch(model: ir.Model, streams: Streams) -> list[str]:
     """What the batch of a model may be called: its name, if it has one, or an input and axis."""
     inputs = {value.name: value for value in model.graph.inputs}
     given = inputs.get(streams.batch)
-    shape = () if given is None or given.shape is None else given.shape
-    dimension = shape[streams.batch_axis] if streams.batch_axis < len(shape) else None
+    shape = None if given is None else given.shape
+    dimension = None
+    if shape is not None and streams.batch_axis < len(shape):
+        dimension = shape[streams.batch_axis]
     place = f"{streams.batch}:{streams.batch_axis}"
     if not isinstance(dimension, ir.SymbolicDim) or dimension.value is None:
         return [place]
@@ -152,7 +157,8 @@ def read_input(model: ir.Model) -> ir.Value | None:
 
 def generator_of(model: ir.Model) -> generators.Generator:
     """The generator by which nodes of this package in a model draw from a state."""
-    return generators.the_named(ours.generator_of(n) for n in _ours(model) if ours.state_of(n))
+    draws = (node for node in _ours(model) if ours.state_of(node))
+    return generators.the_named(ours.generator_of(node) for node in draws)
 
 
 def next_of(model: ir.Model, state: ir.Value) -> str | None:
@@ -179,7 +185,8 @@ def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[
     # For each value inside a subgraph or a function, the values it comes from.
     outside: dict[ir.Value, list[ir.Value | None]] = {}
     waiting = list(values)
-    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+    every = (model.graph, *(function.graph for function in model.functions.values()))
+    for graph in every:
         for node, _ in walk(graph):
             called = model.functions.get(node.op_identifier())
             for inner in [called] if called else [body for _, body in subgraphs(node)]:
@@ -193,8 +200,10 @@ def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[
         if value is None or value in found:
             continue
         found.add(value)
+        waiting += outside.get(value, ())
         producer = value.producer()
-        waiting += [*outside.get(value, ()), *(producer.inputs if producer else ())]
+        if producer:
+            waiting += producer.inputs
     return frozenset(found)
 
 

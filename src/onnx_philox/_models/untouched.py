@@ -127,12 +127,18 @@ class Originals:
         initializers = {tensor.name for tensor in proto.initializer}
         initializers |= {sparse.values.name for sparse in proto.sparse_initializer}
         kept = graph.initializers.keys()
-        result.initializer.extend(tensor for tensor in proto.initializer if tensor.name in kept)
+        for tensor in proto.initializer:
+            if tensor.name in kept:
+                result.initializer.append(tensor)
         for name, value in graph.initializers.items():
             if name not in initializers and value.const_value is not None:
                 result.initializer.append(ir.serde.serialize_tensor(value.const_value))
-        outputs = {value.name: value for node in graph for value in node.outputs}
-        removed = initializers | {name for node in proto.node for name in node.output}
+        outputs = {}
+        for node in graph:
+            for value in node.outputs:
+                outputs[value.name] = value
+        drawn = {name for node in proto.node for name in node.output}
+        removed = initializers | drawn
         removed -= kept | outputs.keys()
         for info in proto.value_info:
             if info.name not in removed:
@@ -153,7 +159,8 @@ class Originals:
             ir.serde.serialize_node_into(result, node)
             return
         _copy_all_but(original.proto, result, {"input", "output", "attribute"})
-        result.input.extend((value.name or "") if value else "" for value in node.inputs)
+        for value in node.inputs:
+            result.input.append((value.name or "") if value else "")
         result.output.extend(value.name or "" for value in node.outputs)
         for attribute in original.proto.attribute:
             written = result.attribute.add()
@@ -164,8 +171,10 @@ class Originals:
                 continue
             _copy_all_but(attribute, written, {"g", "graphs"})
             for graph in held:
-                is_one = attribute.type == onnx.AttributeProto.GRAPH
-                inner = written.g if is_one else written.graphs.add()
+                if attribute.type == onnx.AttributeProto.GRAPH:
+                    inner = written.g
+                else:
+                    inner = written.graphs.add()
                 self._write_graph(graph, inner)
 
 
@@ -173,7 +182,8 @@ def _declare(original: Any, values: Iterable[ir.Value], result: Any) -> None:
     """Writes the inputs or outputs of a graph, given those of the original."""
     infos = {info.name: info for info in original}
     for value in values:
-        result.append(_declared(infos.get(value.name or ""), value))
+        original = infos.get(value.name or "")
+        result.append(_declared(original, value))
 
 
 def _declared(original: onnx.ValueInfoProto | None, value: ir.Value | None) -> onnx.ValueInfoProto:

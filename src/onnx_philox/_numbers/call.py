@@ -61,7 +61,8 @@ def run(
             arrays, attributes, values, shape = checked(op, inputs, given)
             distribution = distribution_of(op, arrays, attributes)
             outputs = _outputs(op, values, shape, outs or {}, is_copied=is_copied)
-            before, said = arrays["state"], attributes
+            before = arrays["state"]
+            said = attributes
             if before is None:
                 before, said = alignment.generator_of(attributes).left_out(attributes)
             seeds = said["global_seed"], said["op_seed"]
@@ -105,15 +106,20 @@ def array_of(op: Operator, declared: Input, given: Any, values: ElementType | No
     what = f"input {declared.name!r}"
     match declared.role:
         case Role.STATE:
-            return None if given is None and declared.optional else plain_array(op, what, given)
+            if given is None and declared.optional:
+                return None
+            return plain_array(op, what, given)
         case Role.SHAPE:
-            is_array = isinstance(given, np.ndarray)
-            return plain_array(op, what, given) if is_array else shape_array(op, given)
+            if isinstance(given, np.ndarray):
+                return plain_array(op, what, given)
+            return shape_array(op, given)
         case _ if given is None and declared.optional:
             return None
         case _:
             array = parameter_array(op, declared, given, values)
-            return None if declared.optional and array.shape == (0,) else array
+            if declared.optional and array.shape == (0,):
+                return None
+            return array
 
 
 def _outputs(
@@ -128,7 +134,8 @@ def _outputs(
     outputs = []
     for output in op.values_outputs:
         type_ = output.type or values
-        if (out := outs.get(output.name)) is not None:
+        out = outs.get(output.name)
+        if out is not None:
             if out.shape != shape or out.dtype != type_.dtype:
                 what, memory = f"the memory of output {output.name!r}", "{0} of {1}".format
                 wanted = memory(list(shape), type_.dtype)
@@ -168,7 +175,8 @@ def fill_from(
         before = PhiloxState.from_array(state)
         draw = Draw(values, before.with_seeds(*seeds), distribution)
         fill(draw, *outs)
-        return before.advance(draw.words(outs[0].size)).to_array().reshape(state.shape)
+        moved = before.advance(draw.words(outs[0].size))
+        return moved.to_array().reshape(state.shape)
     draw = Draw(values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state))
     after = fill(draw, *outs)
     if after is not None:

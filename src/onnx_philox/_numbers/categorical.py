@@ -34,12 +34,16 @@ class Categorical(Distribution):
 
     @property
     def words_together(self) -> int:
-        """Those of a row, if its classes are compared."""
-        return 1 if self.replacement else self.operator.words.of(F64, self.logits.shape[1])
+        """The words of a row, if its classes are compared."""
+        if self.replacement:
+            return 1
+        return self.operator.words.of(F64, self.logits.shape[1])
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to indices."""
-        return self._independent(values) if self.replacement else self._once(values)
+        if self.replacement:
+            return self._independent(values)
+        return self._once(values)
 
     def _once(self, values: ElementType) -> Convert:
         """Each class has an arrival time, -ln(1 - u) / w; the first to arrive are drawn."""
@@ -78,7 +82,7 @@ class Categorical(Distribution):
         return convert
 
     def _weights(self, first: int, end: int) -> Iterator[tuple[int, Values]]:
-        """Those of each of these rows."""
+        """The weights of each of these rows, with its number."""
         at_once = max(1, _WEIGHTS_AT_ONCE // self.logits.shape[1])
         for start in range(first, end, at_once):
             rows = self.logits[start : min(start + at_once, end)].astype(np.float64)

@@ -40,7 +40,9 @@ class Distribution(ABC):
     def words(self, values: ElementType, elements: int) -> int:
         """How many words of the generator these elements take."""
         words = self.operator.words
-        type_ = values if words.by == OUTPUT_TYPE else BY_DTYPE[getattr(self, words.by).dtype]
+        type_ = values
+        if words.by != OUTPUT_TYPE:
+            type_ = BY_DTYPE[getattr(self, words.by).dtype]
         return words.of(type_, elements)
 
     @property
@@ -60,7 +62,9 @@ def one_or_each(numbers: Values) -> Values:
 
 def numbers_at(numbers: Values, position: int, count: int) -> Values:
     """The numbers of `count` elements from a position on, of rank 1."""
-    return numbers[position : position + count] if numbers.ndim else np.full(count, numbers)
+    if numbers.ndim:
+        return numbers[position : position + count]
+    return np.full(count, numbers)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class Draw:
         """How many of these elements are drawn from one state."""
         if self.rows is None:
             return elements
-        return elements // len(self.rows) if len(self.rows) else 0
+        if not len(self.rows):
+            return 0
+        return elements // len(self.rows)
 
     def words(self, elements: int) -> int:
         """How many words of the generator these elements take."""

@@ -64,7 +64,8 @@ def normal_pairs(u: Floats, v: Floats) -> tuple[Floats, Floats]:
     Returns:
         r sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u).
     """
-    r = np.sqrt(minus_two_ln(np.maximum(u, FORMATS[u.dtype].smallest_uniform)))
+    above_zero = np.maximum(u, FORMATS[u.dtype].smallest_uniform)
+    r = np.sqrt(minus_two_ln(above_zero))
     sine, cosine = sin_cos_turns(v)
     return r * sine, r * cosine
 
@@ -97,7 +98,8 @@ def ln(x: Floats) -> Floats:
 def _ln_factorials() -> Floats:
     """Ln k! for k below 256, rounded once: the table of the native core."""
     with localcontext(prec=40):
-        return np.array([float(Decimal(math.factorial(k)).ln()) for k in range(256)])
+        logarithms = [float(Decimal(math.factorial(k)).ln()) for k in range(256)]
+        return np.array(logarithms)
 
 
 def ln_factorial(k: Floats) -> Floats:
@@ -111,7 +113,8 @@ def ln_factorial(k: Floats) -> Floats:
     k = np.where(is_small, np.float64(known.size), k)
     r = np.float64(1) / k
     series = c.STIRLING_CONSTANT + r * (c.STIRLING_FIRST - r * r * c.STIRLING_SECOND)
-    return np.where(is_small, table, (k + np.float64(0.5)) * (ln(k) - np.float64(1)) + series)
+    approximation = (k + np.float64(0.5)) * (ln(k) - np.float64(1)) + series
+    return np.where(is_small, table, approximation)
 
 
 def sin_cos_turns(v: Floats) -> tuple[Floats, Floats]:
@@ -148,7 +151,8 @@ def exp_nonpositive(x: Floats) -> Floats:
     r = (x - n * c.LN2_HIGH) - n * c.LN2_LOW
     y = _polynomial(c.EXPONENTIAL_F64, r) * r + np.float64(1)
     # The low bits of `shifted` hold the integer n; the shift drops the bits above.
-    scaled = y.view(np.uint64) + (shifted.view(np.uint64) << np.uint64(52))
+    exponent = shifted.view(np.uint64) << np.uint64(52)
+    scaled = y.view(np.uint64) + exponent
     return np.where(is_zero, np.float64(0), scaled.view(np.float64))
 
 

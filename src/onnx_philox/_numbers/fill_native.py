@@ -87,13 +87,18 @@ def prepared(values: ElementType, distribution: Distribution) -> Prepared:
     inputs, attributes = _parameters(values, distribution, ())
     ready = _native.Prepared(distribution.operator.name, inputs, attributes)
     # A block holds whole pairs of elements that take less.
-    words, block_bytes = distribution.words(values, 2) // 2, 4 * values.dtype.itemsize
+    words = distribution.words(values, 2) // 2
+    block_bytes = 4 * values.dtype.itemsize
     # Whatever this looks up or converts costs about as much as a small draw.
-    handle, call, from_buffer = ready.handle, _native.fill, _native.Memory.from_buffer
+    handle = ready.handle
+    call = _native.fill
+    from_buffer = _native.Memory.from_buffer
     state_of = PhiloxState.of
 
     def fill(state: PhiloxState, out: NDArray[Any]) -> PhiloxState:
-        counter, key, size = state.counter, state.key, out.nbytes
+        counter = state.counter
+        key = state.key
+        size = out.nbytes
         try:
             memory = from_buffer(out)
         except ValueError:  # a type that Python's buffers do not have
@@ -102,7 +107,9 @@ def prepared(values: ElementType, distribution: Distribution) -> Prepared:
         if call(handle, part, memory, None):
             raise ValueError("onnx_philox._native: no whole elements")
         counter -= -size * words // block_bytes
-        return state_of(counter if counter < _COUNTERS else counter - _COUNTERS, key)
+        if counter >= _COUNTERS:
+            counter -= _COUNTERS
+        return state_of(counter, key)
 
     vars(fill)["ready"] = ready  # lives as long
     return fill

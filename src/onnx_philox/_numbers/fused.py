@@ -16,13 +16,15 @@ F32s = NDArray[np.float32]
 F64s = NDArray[np.float64]
 
 # The bits that a float64 has beyond a float32's, and the uppermost of them.
-BELOW_F32, _HALF_OF_F32 = 2**29 - 1, 2**28
+BELOW_F32 = 2**29 - 1
+_HALF_OF_F32 = 2**28
 _SMALLEST_F32 = 2.0**-126
 
 # Of Veltkamp: 2^27 + 1 halves the 53 bits of a float64.
 _HALVING = 2.0**27 + 1
 # Between them no step of `multiply_add_f64` overflows, nor loses bits below the normal numbers.
-_SMALLEST, _LARGEST = 2.0**-400, 2.0**400
+_SMALLEST = 2.0**-400
+_LARGEST = 2.0**400
 
 
 def multiply_add_f32(a: F32s, b: F32s | np.float32, c: F32s | np.float32) -> F32s:
@@ -64,7 +66,8 @@ def _halves(x: Any) -> tuple[Any, Any]:
 def exact_product(a: Any, b: Any) -> tuple[Any, Any]:
     """The product rounded, and exactly what it lost (Dekker)."""
     product = a * b
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
     return product, a_low * b_low - (
         ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
     )

@@ -34,7 +34,9 @@ class Gamma(Distribution):
 
 def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
     """An f64 gamma of each alpha and its blocks, in so many attempts."""
-    unit, one, half = uniform.unit(F64), np.float64(1), np.float64(0.5)
+    unit = uniform.unit(F64)
+    one = np.float64(1)
+    half = np.float64(0.5)
     is_small = alpha < one
     d = np.where(is_small, alpha + one, alpha) - one / np.float64(3)
     c = one / np.sqrt(np.float64(9) * d)
@@ -55,5 +57,7 @@ def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
             break
     small = np.flatnonzero(is_small)
     w = unit(blocks[small, 1, 2:].reshape(-1))
-    result[small] *= elementary.exp_nonpositive(elementary.ln(one - w) / alpha[small])
+    # A gamma of alpha + 1 becomes one of alpha.
+    factor = elementary.ln(one - w) / alpha[small]
+    result[small] *= elementary.exp_nonpositive(factor)
     return result

@@ -20,7 +20,7 @@ class Permutation(Distribution):
 
     @property
     def words_together(self) -> int:
-        """Those of a row."""
+        """The words of a row."""
         return max(1, self.operator.words.of(None, int(self.shape[-1])))
 
     def converter(self, values: ElementType) -> Convert:

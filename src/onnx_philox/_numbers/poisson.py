@@ -38,7 +38,8 @@ def counts(rate: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
     """A count of each rate and its blocks, as f64; large rates in so many attempts."""
     result = np.empty_like(rate)
     is_small = rate < SMALLEST_LARGE
-    small, large = np.flatnonzero(is_small), np.flatnonzero(~is_small)
+    small = np.flatnonzero(is_small)
+    large = np.flatnonzero(~is_small)
     u = uniform.unit(F64)(blocks[small, 0, :2].reshape(-1))
     result[small] = _small(rate[small], u)
     result[large] = _large(rate[large], blocks[large], attempts)
@@ -48,7 +49,8 @@ def counts(rate: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
 def _small(rate: Values, u: Values) -> Values:
     """Counts up the running sum of the probabilities."""
     p = elementary.exp_nonpositive(-rate)
-    total, count = p.copy(), np.zeros_like(rate)
+    total = p.copy()
+    count = np.zeros_like(rate)
     left = np.flatnonzero(total <= u)
     for k in range(1, MOST_TERMS + 1):
         if not left.size:
@@ -62,7 +64,9 @@ def _small(rate: Values, u: Values) -> Values:
 
 def _large(rate: Values, blocks: Words, attempts: int) -> Values:
     """Hoermann's transformed rejection with squeeze."""
-    unit, half, ln = uniform.unit(F64), np.float64(0.5), elementary.ln
+    unit = uniform.unit(F64)
+    half = np.float64(0.5)
+    ln = elementary.ln
     b = 0.931 + 2.53 * np.sqrt(rate)
     a = -0.059 + 0.02483 * b
     ln_i = ln(1.1239 + 1.1328 / (b - 3.4))
@@ -72,7 +76,8 @@ def _large(rate: Values, blocks: Words, attempts: int) -> Values:
     left = np.arange(rate.size)
     for attempt in range(attempts):
         pairs = unit(blocks[left, attempt].reshape(-1))
-        u, v = pairs[0::2] - half, np.float64(1) - pairs[1::2]
+        u = pairs[0::2] - half
+        v = np.float64(1) - pairs[1::2]
         s = half - np.abs(u)
         k = np.floor((2.0 * a[left] / s + b[left]) * u + rate[left] + 0.43)
         is_inside = (s >= 0.07) & (v <= q[left])

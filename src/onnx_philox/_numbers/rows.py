@@ -41,7 +41,8 @@ def states_of(rows: RowCounters) -> NDArray[np.uint32]:
 
 def with_seeds(rows: RowCounters, seeds: PhiloxState) -> RowCounters:
     """The states plus that of the seeds, each number modulo its size."""
-    high, key = np.uint64(seeds.counter >> 64), np.uint64(seeds.key)
+    high = np.uint64(seeds.counter >> 64)
+    key = np.uint64(seeds.key)
     return RowCounters(rows.low, rows.high + high, rows.key + key)
 
 

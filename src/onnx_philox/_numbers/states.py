@@ -69,7 +69,8 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
                [   0, 1002,    0,    0,   42,    0]], dtype=uint32)
     """
     keys = integers_of("seeds", seeds, 64)
-    row_numbers, runs = integers_of("rows", rows, 32), integers_of("run", run, 32)
+    row_numbers = integers_of("rows", rows, 32)
+    runs = integers_of("run", run, 32)
     lengths = [keys.size, row_numbers.size, runs.size]
     counts = {*lengths} - {1} or {1}
     if len(counts) > 1:
@@ -78,7 +79,9 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
         refuse("row_states", what, "{}, {} and {}".format(*lengths), "equal, or 1", remedy)
     (count,) = counts
     check_count(count)
-    states = words_of_seeds(keys if keys.shape == (count,) else np.broadcast_to(keys, count))
+    if keys.shape != (count,):
+        keys = np.broadcast_to(keys, count)
+    states = words_of_seeds(keys)
     # Words that stay 0 cost nothing.
     for word, numbers_of_word in ((1, row_numbers), (3, runs)):
         if np.count_nonzero(numbers_of_word):
@@ -92,7 +95,8 @@ def check_count(rows: int, words: int = STATE_WORDS) -> None:
         # Memory must hold the states, and the numbers that they are made of.
         checks.check_memory(_ROW_STATES, [rows, words], U32, is_copied=True)
     except RefusalError:
-        allowed, remedy = "small enough for the memory that is free", "Take fewer rows at a time."
+        allowed = "small enough for the memory that is free"
+        remedy = "Take fewer rows at a time."
         refuse(_ROW_STATES, "the number of rows", rows, allowed, remedy)
 
 
@@ -136,13 +140,15 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
         drawn = words[: 4 * len(part)]
         fastest_fill(Draw(U32, parent.advance(4 * start), Bits()), drawn)
         blocks = drawn.view(np.uint64).reshape(-1, 2)
-        part[:, 0], part[:, 2] = blocks[:, 1], blocks[:, 0]
+        part[:, 0] = blocks[:, 1]
+        part[:, 2] = blocks[:, 0]
     return children
 
 
 def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
-    owner, limit = _ROW_STATES, 2**bits
+    owner = _ROW_STATES
+    limit = 2**bits
     if type(given) is int:
         return np.array(integer(owner, name, given, limit), np.uint64)
     array = _integer_array(name, given)
@@ -183,4 +189,6 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
         except ValueError:  # nested, with different lengths
             return None
     array = given_arrays.plain(_ROW_STATES, name, given)
-    return array if array.dtype.kind in "iu" else None
+    if array.dtype.kind not in "iu":
+        return None
+    return array

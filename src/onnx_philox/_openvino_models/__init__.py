@@ -1,1 +1,1 @@
-"""Looks at OpenVINO models in memory, and runs them."""
+"""OpenVINO models in memory: reads and runs them, and turns tensors into arrays and back."""

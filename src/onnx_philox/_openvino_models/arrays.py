@@ -28,7 +28,9 @@ def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
 def name(type_: ov.Type) -> str:
     """The type as messages say it."""
     known = element_type(type_)
-    return known.name if known is not None else "no known type"
+    if known is None:
+        return "no known type"
+    return known.name
 
 
 def openvino_type(type_: ElementType) -> ov.Type:
@@ -56,7 +58,9 @@ def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:
     """The tensor's own memory, not a copy."""
     data: NDArray[Any] = tensor.data
     kind = tensor.get_element_type()
-    return data.view(np.uint16).view(BF16.dtype) if kind == ov.Type.bf16 else data
+    if kind == ov.Type.bf16:
+        return data.view(np.uint16).view(BF16.dtype)
+    return data
 
 
 def constant(array: NDArray[Any]) -> ov.op.Constant:

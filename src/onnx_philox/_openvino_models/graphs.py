@@ -112,7 +112,9 @@ def opset_of(node: ov.Node) -> int | None:
     """The operator set that a node is of; None for an operator of others."""
     version = str(node.get_type_info().version_id)
     number = version.removeprefix("opset")
-    return int(number) if number != version and number.isdigit() else None
+    if number == version or not number.isdigit():
+        return None
+    return int(number)
 
 
 def is_ours(node: ov.Node) -> bool:
@@ -125,7 +127,9 @@ def state_of(ours: ov.Node) -> ov.Output | None:
     """What a node of this package reads as its state."""
     declared = OPERATORS[ours.get_type_name()].inputs
     index = next(i for i, given in enumerate(declared) if given.name == "state")
-    return ours.input_value(index) if index < ours.get_input_size() else None
+    if index >= ours.get_input_size():
+        return None
+    return ours.input_value(index)
 
 
 def awaits_state(node: ov.Node) -> bool:
@@ -193,7 +197,9 @@ def seeds_of(node: ov.Node) -> tuple[int, int]:
 
 def own_seeds(node: ov.Node) -> tuple[int, int] | None:
     """The seeds that a random node has from its user; None where there are none."""
-    return None if awaits_state(node) or not any(seeds_of(node)) else seeds_of(node)
+    if awaits_state(node) or not any(seeds_of(node)):
+        return None
+    return seeds_of(node)
 
 
 def metadata(model: ov.Model, key: str) -> str | None:
@@ -224,7 +230,11 @@ def constant(output: ov.Output) -> NDArray[Any] | None:
     if kind not in ("Convert", "Multiply"):
         return None
     known = arrays.element_type(output.get_element_type())
-    given = [array for value in node.input_values() if (array := constant(value)) is not None]
+    given = []
+    for value in node.input_values():
+        array = constant(value)
+        if array is not None:
+            given.append(array)
     # Only floats: integers saturate or wrap.
     if not isinstance(known, ElementType) or not known.is_float or not all(map(_is_float, given)):
         return None
@@ -247,7 +257,9 @@ def number(output: ov.Output) -> float | None:
     if array is None or array.size != 1:
         return None
     known = float(array.reshape(()).item())
-    return known if np.isfinite(known) else None
+    if not np.isfinite(known):
+        return None
+    return known
 
 
 def dimensions(output: ov.Output) -> tuple[int | None, ...] | None:

@@ -96,17 +96,23 @@ class Upstream:
         except RuntimeError:
             # An operator that OpenVINO cannot compute by itself.
             return None
-        return arrays.memory(result).copy() if is_computed else None
+        if not is_computed:
+            return None
+        return arrays.memory(result).copy()
 
 
 def _inputs_unless_varying(node: ov.Node) -> Iterator[ov.Node] | None:
     if node.get_type_name() == "Constant":
         return iter(())
-    return None if _may_vary(node) else (s.get_node() for s in node.input_values())
+    if _may_vary(node):
+        return None
+    return (s.get_node() for s in node.input_values())
 
 
 def _inputs_if_small(node: ov.Node) -> Iterator[ov.Node] | None:
-    return (s.get_node() for s in node.input_values()) if _is_small(node) else None
+    if not _is_small(node):
+        return None
+    return (s.get_node() for s in node.input_values())
 
 
 def _is_small(node: ov.Node) -> bool:

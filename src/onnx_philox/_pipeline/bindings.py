@@ -44,7 +44,9 @@ class BindingEngine(Engine):
     def rows_of(self, feed: Feed) -> int | None:
         """How many rows a feed has, or a binding, as far as that shows its inputs."""
         if isinstance(feed, onnxruntime.IOBinding):
-            return None if self._rows is None else self._rows.of(given_arrays.shown_inputs(feed))
+            if self._rows is None:
+                return None
+            return self._rows.of(given_arrays.shown_inputs(feed))
         return super().rows_of(feed)
 
     def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
@@ -60,7 +62,8 @@ class BindingEngine(Engine):
         bound = self._bound.get(binding)
         self._check_states(binding, bound)
         if bound is None or bound.before.size != state.size:
-            bound = self._bound[binding] = _Bound(self._state.holding(state))
+            bound = _Bound(self._state.holding(state))
+            self._bound[binding] = bound
         bound.before.reshape(-1)[:] = state.reshape(-1)
         # Each time, since the user may have cleared what was bound.
         binding.bind_ortvalue_input(self.streams.state, bound.given)

@@ -59,7 +59,9 @@ def read_checkpoint(
             refuse(_OWNER, "resume", f"no JSON ({error})", "a checkpoint", _REMEDY)
         except RecursionError:
             refuse(_OWNER, "resume", "JSON that is nested too deep", "a checkpoint", _REMEDY)
-    version = given.get("onnx_philox") if isinstance(given, dict) else None
+    version = None
+    if isinstance(given, dict):
+        version = given.get("onnx_philox")
     # In Python, True and 1.0 equal 1.
     if type(version) is not int or version not in (_VERSION, _WITH_VARIABLES):
         what = f"version {shown(version)}" if isinstance(given, dict) else shown(given)
@@ -124,7 +126,9 @@ def words_of(
     rank = 2 if is_rows else 1
     is_right = words.ndim == rank and words.shape[-1] == count
     is_integer = words.dtype.kind in "iu" and not _holds_bool(given)
-    are_words = is_right and is_integer and ((words >= 0) & (words < 2**32)).all()
+    are_words = False
+    if is_right and is_integer:
+        are_words = bool(((words >= 0) & (words < 2**32)).all())
     if not are_words:
         many = "six" if count == STATE_WORDS else str(count)
         allowed = f"{many} words of 32 bits"
@@ -144,7 +148,10 @@ def _other_kind(words: NDArray[Any], streams: Streams) -> str:
     count = words.shape[-1] if words.ndim else None
     own = streams.generator
     every = generators.registered().values()
-    other = next((g for g in every if g.words == count or g.take_bytes(count)), None)
+    other = None
+    for each in every:
+        if other is None and (each.words == count or each.take_bytes(count)):
+            other = each
     if other is None or other is own:
         return own.take_bytes(count)
     if own.is_named:

@@ -45,7 +45,8 @@ class Inputs:
             ValueError: An input is missing, unknown or masked in part.
         """
         check_mapping(feed)
-        feed = self._by_own_names(feed) if self._aliases else feed
+        if self._aliases:
+            feed = self._by_own_names(feed)
         types = self._types
         array = np.ndarray
         taken = dict(feed)
@@ -61,7 +62,7 @@ class Inputs:
         return taken
 
     def _by_own_names(self, feed: Mapping[str, Any]) -> dict[str, Any]:
-        """The same by the model's names."""
+        """The feed, by the names that the model gives its inputs."""
         named: dict[str, Any] = {}
         for name, value in feed.items():
             own = self._aliases.get(name, name)
@@ -97,8 +98,9 @@ class Inputs:
             if wanted is not None and not hasattr(value, "__array__"):
                 taken = _in_type(taken, wanted)
         if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
-            is_other = taken.dtype.kind in "OU" and not isinstance(value, np.ndarray | list | tuple)
-            type_ = type(value).__name__ if is_other else taken.dtype.name
+            type_ = taken.dtype.name
+            if taken.dtype.kind in "OU" and not isinstance(value, np.ndarray | list | tuple):
+                type_ = type(value).__name__
             feeds.refuse_type(_NAME, name, type_, wanted.name)
         return taken
 
@@ -128,8 +130,9 @@ def _in_type(numbers: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
         return numbers
     with np.errstate(invalid="ignore", over="ignore"):
         cast = numbers.astype(wanted)
-    is_exact = wanted.kind not in "biu" or bool((cast == numbers).all())
-    return cast if is_exact else numbers
+    if wanted.kind in "biu" and not (cast == numbers).all():
+        return numbers
+    return cast
 
 
 def refuse_state(name: str) -> NoReturn:
@@ -174,7 +177,9 @@ class RowCount:
         first = named.pop(batch)
         self._carriers.append((first, axis))
         shape = first.shape or ()
-        name = shape[axis] if axis < len(shape) else None
+        name = None
+        if axis < len(shape):
+            name = shape[axis]
         if not isinstance(name, str):
             return
         for port in (first, *named.values()):
@@ -200,11 +205,15 @@ class RowCount:
             if found is None:
                 found = port.name, shape[axis]
             elif shape[axis] != found[1]:
-                what = f"dimension {axis} of {port.name!r}" if axis else f"{port.name!r}"
+                what = f"{port.name!r}"
+                if axis:
+                    what = f"dimension {axis} of {what}"
                 allowed = f"{found[1]}, as that of {found[0]!r} is"
                 remedy = "Feed all of them with a row for each seed or state."
                 refuse(_NAME, f"the number of rows of {what}", shape[axis], allowed, remedy)
-        return None if found is None else found[1]
+        if found is None:
+            return None
+        return found[1]
 
 
 def _shape_of(name: str, value: Any) -> tuple[int, ...] | None:

@@ -114,7 +114,11 @@ def run_of(
 
 def kind_of(output: hashes.Hash, next_state: str | None) -> str:
     """Whether an output is drawn, the next state, or computed."""
-    return STATE if output.name == next_state else DRAWN if output.is_drawn else COMPUTED
+    if output.name == next_state:
+        return STATE
+    if output.is_drawn:
+        return DRAWN
+    return COMPUTED
 
 
 def array_of(entry: Record) -> NDArray[Any] | None:
@@ -124,7 +128,9 @@ def array_of(entry: Record) -> NDArray[Any] | None:
     try:
         content = base64.b64decode(entry["base64"], validate=True)
         dtype = np.dtype(entry["type"])
-        return np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype).reshape(entry["shape"])
+        array = np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype)
+        return array.reshape(entry["shape"])
+
     except (ValueError, TypeError):
         _refuse(f"inputs[{entry['name']!r}].base64", "no array of the type and shape beside it")
 

@@ -56,16 +56,21 @@ def streams(given: Given) -> Streams | None:
 
 
 def streams_of_ir(model: Any) -> Streams | None:
-    """The same of an IR that has been read."""
+    """What an IR that has been read says of its random nodes."""
     from onnx_philox._runtimes.in_openvino import OpenvinoModel
 
     return Streams.from_json(OpenvinoModel.metadata(model, METADATA_KEY) or "")
 
 
 def listed(streams: Streams | None) -> dict[str, Any] | None:
-    """The same in a record."""
+    """The random nodes as a record lists them."""
     if streams is None:
         return None
     # Earlier versions knew of no nodes that keep their seeds.
-    nodes = [{k: v for k, v in asdict(n).items() if k != "kept" or v} for n in streams.nodes]
+    nodes = []
+    for node in streams.nodes:
+        said = asdict(node)
+        if not node.kept:
+            del said["kept"]
+        nodes.append(said)
     return {"fingerprint": streams.fingerprint, **streams.to_dict(), "nodes": nodes}

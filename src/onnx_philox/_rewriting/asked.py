@@ -117,7 +117,9 @@ class Asked:
     @property
     def again(self) -> Self:
         """The same for a model that was rewritten before, whose shares need not be told again."""
-        return replace(self, invert_bernoulli=()) if self.invert_bernoulli is False else self
+        if self.invert_bernoulli is not False:
+            return self
+        return replace(self, invert_bernoulli=())
 
     def check_onnx(self) -> None:
         """Refuses what a model of ONNX cannot be given.

@@ -75,8 +75,12 @@ def _refuse_without(
 ) -> NoReturn:
     """Refuses a model whose batch nobody knows; `example` is one of several that it could be."""
     inputs = [f"{input} {written(shape)}" for input, shape in shapes.items()]
-    given = f"one with the inputs {', '.join(inputs)}" if inputs else "one without inputs"
-    others = "" if example is None else f", say which dimension it is with {saying(example)}"
+    given = "one without inputs"
+    if inputs:
+        given = f"one with the inputs {', '.join(inputs)}"
+    others = ""
+    if example is not None:
+        others = f", say which dimension it is with {saying(example)}"
     checks.refuse(
         OWNER,
         "the model",

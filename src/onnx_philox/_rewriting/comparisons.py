@@ -98,7 +98,9 @@ class Scaled:
         decides the result, as where adding and subtracting a large number rounds to nearest.
         """
         if op_type == "Floor":
-            return None if self.is_floored else replace(self, is_floored=True)
+            if self.is_floored:
+                return None
+            return replace(self, is_floored=True)
         if number is None:
             return None
         if op_type == "Div":
@@ -108,13 +110,19 @@ class Scaled:
             number = 1 / number
         if op_type == "Mul":
             is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
-            return replace(self, scale=number) if is_fresh else None
+            if not is_fresh:
+                return None
+            return replace(self, scale=number)
         if op_type not in ("Add", "Sub"):
             return None
         moved = number if op_type == "Add" else -number
         if self.is_floored:
-            return replace(self, after=moved) if self.after == 0 else None
-        return replace(self, offset=moved) if self.offset == 0 else None
+            if self.after != 0:
+                return None
+            return replace(self, after=moved)
+        if self.offset != 0:
+            return None
+        return replace(self, offset=moved)
 
     def integers(self, cast: DTypeLike) -> tuple[int, int] | None:
         """The lowest integer after a cast and how many there are, each equally likely.
@@ -146,7 +154,9 @@ class Scaled:
         else:
             most = _LARGEST_INTEGER.get(dtype.name, -np.inf)
             holds = max(abs(lowest), abs(lowest + count - 1)) <= most
-        return (lowest, count) if holds else None
+        if not holds:
+            return None
+        return lowest, count
 
     def _are_words(self, dtype: np.dtype[Any]) -> bool:
         """Whether the integers after a cast are all of 32 bits: the words of the generator."""
@@ -163,5 +173,6 @@ def is_power_of_two(number: Fraction | None) -> bool:
     """Whether a number is a power of two, also one below 1: to multiply by it rounds nothing."""
     if number is None or number <= 0:
         return False
-    up, down = number.numerator, number.denominator
+    up = number.numerator
+    down = number.denominator
     return up & (up - 1) == 0 and down & (down - 1) == 0

@@ -70,12 +70,12 @@ class DrawnInput:
     """An input that becomes a draw."""
 
     name: str
-    """That of the input."""
+    """The name of the input."""
     text: str
     """What the user wrote."""
     law: Law
     numbers: tuple[float, ...] | None
-    """Those in parentheses; None where there are none."""
+    """The numbers in parentheses; None where there are none."""
     shape: tuple[int, ...] | None
     """The one in brackets; None where the model says it."""
 
@@ -157,7 +157,8 @@ class DrawnInput:
             for known, size in zip(dimensions, self.shape, strict=True)
         )
         if not is_one:
-            declared = ", ".join("?" if d is None else str(d) for d in dimensions)
+            sizes = ["?" if d is None else str(d) for d in dimensions]
+            declared = ", ".join(sizes)
             self.refuse(f"of a shape that the input may have, [{declared}]", "Write such a shape.")
 
     def refuse_unread(self, holders: str, *, is_inside: bool) -> NoReturn:

@@ -58,7 +58,11 @@ def repeating(nodes: Iterable[RandomNode]) -> list[Alike]:
     alike: dict[Hashable, list[RandomNode]] = {}
     for node, seeded in _seeded(nodes):
         alike.setdefault(seeded, []).append(node)
-    return [Alike.of(same) for same in alike.values() if len(same) > 1]
+    several = []
+    for same in alike.values():
+        if len(same) > 1:
+            several.append(Alike.of(same))
+    return several
 
 
 def in_doubt(nodes: Iterable[RandomNode]) -> list[Alike]:
@@ -94,8 +98,11 @@ def documents(nodes: Sequence[RandomNode]) -> list[dict[str, Any]]:
     plain = [asdict(replace(node, seeded=None)) for node in nodes]
     for node, document in zip(nodes, plain, strict=True):
         del document["seeded"]
-        own = (i for i, group in enumerate(groups) if any(node is each for each in group.nodes))
-        document["repeats"] = next(own, None)
+        repeats = None
+        for i, group in enumerate(groups):
+            if repeats is None and any(node is each for each in group.nodes):
+                repeats = i
+        document["repeats"] = repeats
     return plain
 
 
@@ -138,13 +145,20 @@ def _may_repeat_any(own: Seeded, groups: Iterable[Seeded]) -> bool:
 
 
 def _what(seeded: Seeded) -> str:
-    size = "" if seeded.size is None else f", {seeded.size}"
-    place = ", in a loop or a branch" if seeded.place else ""
-    return f"{seeded.kind}{size}{place}"
+    what = seeded.kind
+    if seeded.size is not None:
+        what += f", {seeded.size}"
+    if seeded.place:
+        what += ", in a loop or a branch"
+    return what
 
 
 def _seeded(nodes: Iterable[RandomNode]) -> list[tuple[RandomNode, Seeded]]:
-    return [(n, n.seeded) for n in nodes if n.seeded is not None and not n.keeps_seeds]
+    found = []
+    for node in nodes:
+        if node.seeded is not None and not node.keeps_seeds:
+            found.append((node, node.seeded))
+    return found
 
 
 def warn(nodes: Sequence[RandomNode], generator: Generator, *, keeps: bool) -> None:
@@ -158,7 +172,8 @@ def warn(nodes: Sequence[RandomNode], generator: Generator, *, keeps: bool) -> N
         if generator.is_counter_based:
             text += ". With keep_seeds=True (--keep-seeds) they draw the same again"
         warnings.warn(text, stacklevel=shown.stacklevel())
-    if doubts := in_doubt(nodes):
+    doubts = in_doubt(nodes)
+    if doubts:
         text = "nodes of equal seeds draw the same in the runtimes where their sizes are equal, "
         text += "and now draw numbers of their own, since the model does not show that these are: "
         text += "; ".join(map(str, doubts))

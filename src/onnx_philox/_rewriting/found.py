@@ -157,7 +157,7 @@ class Replaceable(ABC):
 
     site: Site[Any, Any]
     seeds: tuple[int, int] | None = field(default=None, kw_only=True)
-    """Those that it keeps, the global one first; None for a node that takes a stream."""
+    """The seeds that it keeps, the global one first; None for a node that takes a stream."""
     stream: int | None = field(default=None, kw_only=True)
     """The number that a rewrite gives it; None for a node that keeps its own seeds."""
     generator: Generator = field(default=PHILOX, kw_only=True)
@@ -199,7 +199,9 @@ class Replaceable(ABC):
     @property
     def prefix(self) -> str:
         """What the names of its tensors begin with."""
-        return "seeded." if self.stream is None else f"{self.stream}."
+        if self.stream is None:
+            return "seeded."
+        return f"{self.stream}."
 
     def record(self) -> RandomNode:
         """The line of a report."""

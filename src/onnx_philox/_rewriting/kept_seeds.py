@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -71,8 +70,11 @@ def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -
     ways = {_are_equal: equal, _are_alike: alike}
     known = list(before)
     for each in new:
-        found = ((other, what) for are, what in ways.items() for other in known if are(other, each))
-        for other, what in itertools.islice(found, 1):
+        found = []
+        for are, what in ways.items():
+            found += [(other, what) for other in known if are(other, each)]
+        if found:
+            other, what = found[0]
             pair = f"{other.title}, of {other}, and {each.title}, of {each},"
             warnings.warn(f"{pair} {what}", stacklevel=shown.stacklevel())
         known.append(each)
@@ -87,4 +89,6 @@ def _are_equal(one: KeptSeeds, other: KeptSeeds) -> bool:
 def _are_alike(one: KeptSeeds, other: KeptSeeds) -> bool:
     if not (one.generator.is_counter_based and other.generator.is_counter_based):
         return False
-    return one.global_seed == other.global_seed and (one.op_seed - other.op_seed) % STREAMS == 0
+    if one.global_seed != other.global_seed:
+        return False
+    return (one.op_seed - other.op_seed) % STREAMS == 0

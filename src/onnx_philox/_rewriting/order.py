@@ -42,7 +42,8 @@ def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Rando
     given = _stream_numbers(recorded.streams, recorded.next_stream)
     converted = {next(given): node.site.title for node in nodes if node.is_numbered}
     kept_seeds.check_streams(kept, converted)
-    kept_seeds.check_streams(new, recorded.streams if recorded.state is not None else {})
+    before = recorded.streams if recorded.state is not None else {}
+    kept_seeds.check_streams(new, before)
     taken = {*recorded.streams, *converted, *kept_seeds.streams_of(kept)}
     others = _stream_numbers(taken, recorded.next_stream)
     first = iter(converted)
@@ -55,7 +56,9 @@ def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Rando
         if node.kept is not None:
             return None
         own = next(others)
-        return own if node.same is None else same.setdefault(node.same, own)
+        if node.same is None:
+            return own
+        return same.setdefault(node.same, own)
 
     return [replace(node, stream=stream_of(node)) for node in nodes]
 
@@ -111,11 +114,16 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
 
 def warn_of_moved_shares(nodes: Sequence[Random]) -> None:
     """Warns once of all Bernoullis that draw another share of ones in the rewritten model."""
-    moved = [(node.site.called, node.share) for node in nodes if node.share and node.share.moves]
+    moved = []
+    for node in nodes:
+        if node.share and node.share.moves:
+            moved.append((node.site.called, node.share))
     if not moved:
         return
     names = [name for name, _ in moved]
-    what = [f"{name!r} ({s.numbers})" if s.numbers else repr(name) for name, s in moved]
+    what = []
+    for name, share in moved:
+        what.append(f"{name!r} ({share.numbers})" if share.numbers else repr(name))
     warnings.warn(
         f"Bernoulli {few(what)}: {moved[0][1]}, as ONNX says. For the shares of today, pass "
         f"invert_bernoulli={names!r} to make_reproducible, rewrite_file or Pipeline; for the new "
@@ -236,13 +244,18 @@ class Plan(Generic[Random, BatchOf]):
     @property
     def inverted(self) -> tuple[str, ...]:
         """What the nodes are called that draw the complement, as it was asked."""
-        of = ((node.share, node.site) for node in self.nodes)
-        return tuple(site.called for share, site in of if share is not None and share.is_inverted)
+        called = []
+        for node in self.nodes:
+            if node.share is not None and node.share.is_inverted:
+                called.append(node.site.called)
+        return tuple(called)
 
     @property
     def global_seed(self) -> int:
-        """That of the nodes with a stream."""
-        return 0 if self.has_key else self.seed or 0
+        """The global seed of the nodes that have a stream."""
+        if self.has_key:
+            return 0
+        return self.seed or 0
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,9 @@ def randomness_of(name: str, domain: str = "") -> str | None:
     if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_call:
         return "random by its name"
     word = _suspicious_word(words)
-    return None if word is None else f"perhaps random, as its name says {word!r}"
+    if word is None:
+        return None
+    return f"perhaps random, as its name says {word!r}"
 
 
 def _suspicious_word(words: set[str]) -> str | None:

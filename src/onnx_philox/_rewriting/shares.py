@@ -28,11 +28,13 @@ class Share:
     @property
     def numbers(self) -> str:
         """Both shares in numbers, such as "0.9 becomes 0.1"; empty where p is not constant."""
-        return "" if self.p is None else f"{1 - self.p:.3g} becomes {self.p:.3g}"
+        if self.p is None:
+            return ""
+        return f"{1 - self.p:.3g} becomes {self.p:.3g}"
 
     @property
     def inverted(self) -> Share:
-        """That of the complement."""
+        """The share of the complement."""
         new = "1 - p" if self.new == "p" else "p"
         return Share(self.today, new, is_inverted=True)
 

@@ -31,7 +31,9 @@ class Unrewritten(Generic[Random]):
     @property
     def error(self) -> ValueError | TypeError | None:
         """Why it cannot be replaced; None if it can."""
-        return self.found.error if isinstance(self.found, Irreplaceable) else None
+        if not isinstance(self.found, Irreplaceable):
+            return None
+        return self.found.error
 
     @property
     def may_stay(self) -> bool:

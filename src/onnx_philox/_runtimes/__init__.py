@@ -42,7 +42,7 @@ class Runtime:
     takes_ort: bool = False
     """Whether it loads a file in ONNX Runtime's own format."""
     precisions: tuple[str, ...] = ()
-    """Those that its arithmetic can be told to have."""
+    """The precisions that a user can ask of its arithmetic."""
     is_only_asked_for: bool = False
     """Whether `verify` draws in it only where its name is given."""
     options: type[Options] = Options

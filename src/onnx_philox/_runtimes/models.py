@@ -115,7 +115,7 @@ class LoadedModel(Titled, ABC):
     dropped: Collection[Port] = ()
     """Inputs of the model that the runtime does not have, since nothing reads them."""
     drawn: Mapping[str, str] = {}
-    """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
+    """The outputs that random nodes draw, each with its operator; empty unless asked for."""
     precision: str | None = None
     """What it computes in, if the runtime says so."""
     device: str = ""
@@ -253,4 +253,6 @@ def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
 
 def _array(value: Any) -> NDArray[Any]:
     array = np.asarray(value)
-    return array.astype(np.str_) if array.dtype.kind == "O" else array
+    if array.dtype.kind == "O":
+        return array.astype(np.str_)
+    return array

@@ -87,7 +87,7 @@ class OnnxRuntimeOptions(Options):
         return self.sess_options is None
 
     def given(self) -> dict[str, Any]:
-        """Those that are not left out."""
+        """The options that were given."""
         named = {name: getattr(self, name) for name in self.names()}
         return {name: value for name, value in named.items() if value is not None}
 
@@ -111,7 +111,9 @@ class OpenVinoOptions(Options):
 
     @property
     def where(self) -> str:
-        return "" if self.device is None else str(self.device)
+        if self.device is None:
+            return ""
+        return str(self.device)
 
 
 def read_options(
@@ -144,8 +146,9 @@ def read_options(
 
 
 def _is_list(given: Any, is_one: Any) -> bool:
-    is_many = isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
-    return is_many and all(map(is_one, given))
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Collection):
+        return False
+    return all(is_one(each) for each in given)
 
 
 def _is_provider(given: Any) -> bool:

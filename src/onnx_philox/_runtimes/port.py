@@ -63,7 +63,9 @@ class Port:
         """The element type, as NumPy calls it."""
         if self.is_text:
             return "str"
-        return "no array" if self.dtype is None else self.dtype.name
+        if self.dtype is None:
+            return "no array"
+        return self.dtype.name
 
     @property
     def shape_name(self) -> str:
@@ -119,7 +121,7 @@ class Titled:
 
     @property
     def title(self: Any) -> str:
-        """It in words."""
+        """The runtime, its version and its backend, in words."""
         backend = f"backend {self.backend}" if self.backend else ""
         words = f"{self.runtime} {self.version}".strip(), backend, self.how
         return ", ".join(filter(None, words))

@@ -18,7 +18,7 @@ Count = int | ir.Value
 
 
 Dimensions = tuple[int | None, ...]
-"""Those of an output; None for each that only a run shows."""
+"""The dimensions of an output; None for each that only a run shows."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,9 @@ def known_per_row(
 
 def _known_product(dimensions: Dimensions) -> int | None:
     numbers = [d for d in dimensions if d is not None]
-    return math.prod(numbers) if len(numbers) == len(dimensions) else None
+    if len(numbers) != len(dimensions):
+        return None
+    return math.prod(numbers)
 
 
 def _product(b: Builder, numbers: ir.Value) -> ir.Value:
@@ -96,7 +98,9 @@ def times(b: Builder, count: Count, factor: int) -> Count:
     """So many times as many."""
     if factor == 1:
         return count
-    return count * factor if isinstance(count, int) else b("Mul", count, b.constant([factor]))
+    if isinstance(count, int):
+        return count * factor
+    return b("Mul", count, b.constant([factor]))
 
 
 def rounded_up_to_even(b: Builder, count: Count) -> Count:
@@ -108,7 +112,9 @@ def rounded_up_to_even(b: Builder, count: Count) -> Count:
 
 def value(b: Builder, count: Count) -> ir.Value:
     """int64 [1]."""
-    return b.constant([count]) if isinstance(count, int) else count
+    if isinstance(count, int):
+        return b.constant([count])
+    return count
 
 
 def int64(b: Builder, shape: ir.Value, known: NDArray[Any] | None) -> ir.Value:

@@ -36,7 +36,9 @@ def emit(
     count = _words(b, draw, out.count)
     words = shared_words or target.words(b, draw, rows, count)
     values = target.values(b, draw, words, out)
-    return *values, target.next_state(b, rows.state, count) if needs_state else None
+    if needs_state:
+        return *values, target.next_state(b, rows.state, count)
+    return *values, None
 
 
 def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
@@ -45,7 +47,9 @@ def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
     if "state" not in draw.inputs:
         return StateRows(number, b.constant(np.zeros(STATE_WORDS), np.uint32))
     constant = draw.constant("state")
-    state = draw.inputs["state"] if constant is None else target.state(b, constant)
+    state = draw.inputs["state"]
+    if constant is not None:
+        state = target.state(b, constant)
     return StateRows(number, state)
 
 
@@ -70,7 +74,9 @@ def _known_rows(draw: DrawnNode) -> int | None:
         # One state has no other dimension than 1, so an unknown one is 1.
         return 1
     rows, words = known.shape
-    return None if rows is None else rows * (words or 0) // STATE_WORDS
+    if rows is None:
+        return None
+    return rows * (words or 0) // STATE_WORDS
 
 
 def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:

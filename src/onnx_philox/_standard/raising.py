@@ -71,7 +71,10 @@ def raise_opset(model: ir.Model, owner: str) -> None:
         has_mask = node.op_type == "Dropout" and any(map(graphs.is_wanted, node.outputs[1:]))
         if has_mask and given < _MASK_OF_TRUE:
             _refuse(given, owner, f"would change the mask of {graphs.label(node)}")
-    count = _replace(model, changed, given, owner) if changed else {}
+    count: dict[str, int] = {}
+    if changed:
+        count = _replace(model, changed, given, owner)
+
     for domain in graphs.STANDARD_DOMAINS:
         if domain in model.opset_imports:
             model.opset_imports[domain] = OPSET

@@ -105,7 +105,7 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
 
 
 Dimensions = tuple[int | str | None, ...]
-"""Those of a shape: numbers, or the names of what only a run shows, or nothing."""
+"""The dimensions of a shape: numbers, names of what only a run shows, or nothing."""
 
 
 def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:

@@ -92,15 +92,15 @@ class Out:
     shape: ir.Value
     count: Count
 
-    def shaped(self, b: Builder, values: ir.Value, *, is_even: bool = False) -> ir.Value:
+    def shaped(self, b: Builder, drawn: ir.Value, *, is_even: bool = False) -> ir.Value:
         """Values [B, elements] in the output's shape, without the last one that pairs add."""
         is_known_even = isinstance(self.count, int) and self.count % 2 == 0
         if is_even and not is_known_even:
             end = counts.value(b, self.count)
             start = b.constant([0])
             axis = b.constant([1])
-            values = b("Slice", values, start, end, axis)
-        return b("Reshape", values, self.shape, allowzero=1)
+            drawn = b("Slice", drawn, start, end, axis)
+        return b("Reshape", drawn, self.shape, allowzero=1)
 
 
 def _below(b: Builder, draw: DrawnNode, u: ir.Value, out: Out, p: str = "p") -> ir.Value:
@@ -336,11 +336,11 @@ class OpenVino:
         return words_limbs.words(b, rows.state, count, self._seeds(draw))[0]
 
     def words_of_several(
-        self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, counts: Sequence[int]
+        self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, word_counts: Sequence[int]
     ) -> Values:
         """The words of draws from the same states and with the same `global_seed`."""
         seeds = [self._seeds(draw) for draw in draws]
-        return words_limbs.words_of_several(b, rows.state, counts, seeds)
+        return words_limbs.words_of_several(b, rows.state, word_counts, seeds)
 
     def _seeds(self, draw: DrawnNode) -> NDArray[np.int32]:
         seeds = PhiloxState.from_seeds(draw.attributes["global_seed"], draw.attributes["op_seed"])

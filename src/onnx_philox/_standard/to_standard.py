@@ -38,7 +38,7 @@ WEB = "web"
 NAMES = (*TARGETS, WEB)
 """All targets."""
 ALLOWED = f"{', '.join(map(repr, TARGETS))} or {WEB!r}"
-"""The same in a sentence."""
+"""All targets, as a sentence lists them."""
 OTHERS_READ = (
     "Choose one of these. Other runtimes, such as TVM and tract, read what is made for openvino, "
     "which has no functions."
@@ -188,7 +188,9 @@ def _converted(
     taken = Names(model)
     # Short ones, since a draw may need hundreds.
     names = (taken.unique(f"p{i:x}") for i in itertools.count())
-    library = Library(graphs.onnx_opset_of(model.opset_imports)) if target.has_functions else None
+    library = None
+    if target.has_functions:
+        library = Library(graphs.onnx_opset_of(model.opset_imports))
 
     def builder() -> Builder:
         return Builder(library, names.__next__)

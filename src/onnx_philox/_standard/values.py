@@ -222,7 +222,10 @@ def normal(
     rounded = _type(b, standard, values)
     standard = b.cast(rounded, ir.DataType.FLOAT)
     product = _rounded(b, "Mul", standard, _f32(b, scale), values)
-    mean = mean.astype(np.float32) if isinstance(mean, np.ndarray) else _f32(b, mean)
+    if isinstance(mean, np.ndarray):
+        mean = mean.astype(np.float32)
+    else:
+        mean = _f32(b, mean)
     total = _plus(b, product, mean)
     return _type(b, total, values)
 
@@ -290,7 +293,9 @@ def factor_of(b: Builder, ratio: Number, values: ElementType) -> Number:
     left = b("Sub", b.constant(1, work.dtype), _type(b, ratio, work))
     # Not 1 / left: ONNX Runtime's optimiser divides the data themselves by that.
     factor = b("Div", b.constant(2, work.dtype), b("Add", left, left))
-    return b.cast(_type(b, factor, values), ir.DataType.FLOAT) if is_16_bits else factor
+    if not is_16_bits:
+        return factor
+    return b.cast(_type(b, factor, values), ir.DataType.FLOAT)
 
 
 def kept(

@@ -46,7 +46,7 @@ def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -
 
 
 def words_of_several(
-    b: Builder, state: ir.Value, counts: Sequence[int], seeds: Sequence[NDArray[np.int32]]
+    b: Builder, state: ir.Value, word_counts: Sequence[int], seeds: Sequence[NDArray[np.int32]]
 ) -> Values:
     """What `words` returns for each of several draws from the same states, by one generator.
 
@@ -58,7 +58,7 @@ def words_of_several(
     """
     *counter, k0, k1 = _by_word(b, state)
     k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
-    blocks = [-(-count // 4) for count in counts]
+    blocks = [-(-count // 4) for count in word_counts]
     zero = b.constant(0)
     one = b.constant(1)
     positions = [b("Range", zero, b.constant(size), one) for size in blocks if size]
@@ -73,19 +73,19 @@ def words_of_several(
         upper = _with_seed(b, counter[2], counter[3], op_seeds)
         counter[2:] = [b("Gather", word, draw, axis=2) for word in upper]
     drawn = _drawn(b, counter, k0, k1, position)
-    return _parted(b, drawn, counts)
+    return _parted(b, drawn, word_counts)
 
 
-def _parted(b: Builder, drawn: ir.Value, counts: Sequence[int]) -> Values:
+def _parted(b: Builder, drawn: ir.Value, word_counts: Sequence[int]) -> Values:
     """The words of each draw, of those of whole blocks."""
     lengths = []
-    for count in counts:
+    for count in word_counts:
         # The rest of a draw's last block goes to an output that nothing reads.
         lengths += [length for length in (count, -count % 4) if length]
     made = b.node("Split", (drawn, b.constant(lengths)), {"axis": 1}, outputs=len(lengths))
     left = iter(made)
     parts = []
-    for count in counts:
+    for count in word_counts:
         if count:
             parts.append(next(left))
         else:

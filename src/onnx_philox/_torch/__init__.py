@@ -6,7 +6,7 @@ modules here are loaded only when somebody draws as torch does. torch itself is 
 functions that need it: numbers, states and rewrites do not.
 
     generator    what the rest of the package asks
-    sentences    what refusals of torch's numbers say, in Python and in the native core
+    torch_sentences  what refusals of torch's numbers say, in Python and in the native core
     numbers/     MT19937, `TorchState`, draws on a CPU, normals on a card, noise
     calls/       torch's calls that draw: a table, and the meaning of each, once
     rewriting/   one generator through a model of ONNX, and torch's own rules of a draw

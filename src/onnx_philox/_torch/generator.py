@@ -59,7 +59,9 @@ class TorchGenerator(Generator):
 
     def remedy_for(self, shape: Sequence[int | None], remedy: str = "") -> str:
         is_other = shape and shape[-1] == STATE_WORDS
-        return torch_says.NOT_A_PHILOX_STATE if is_other else remedy or self.remedy
+        if is_other:
+            return torch_says.NOT_A_PHILOX_STATE
+        return remedy or self.remedy
 
     def about_input(self, name: str, *, per_row: bool) -> str:
         if per_row:

@@ -30,12 +30,10 @@ def with_arrays(feed: dict[str, Any], of_one: Iterable[str]) -> dict[str, Any]:
 
     Inputs `of_one` take a scalar for an array of one element.
     """
-    taken = {
-        name: value
-        if type(value) is np.ndarray and value.dtype.isnative
-        else _readable(feeds.title(name), value)
-        for name, value in feed.items()
-    }
+    taken = {}
+    for name, value in feed.items():
+        is_ready = type(value) is np.ndarray and value.dtype.isnative
+        taken[name] = value if is_ready else _readable(feeds.title(name), value)
     feeds.with_one_element(taken, of_one)
     return taken
 
@@ -46,7 +44,9 @@ def _readable(what: str, value: Any) -> Any:
     if isinstance(value, list):
         # A sequence of tensors. ONNX Runtime itself makes one array of a list of numbers.
         is_sequence = all(isinstance(item, np.ndarray) for item in value)
-        return [_readable(what, item) for item in value] if is_sequence else value
+        if not is_sequence:
+            return value
+        return [_readable(what, item) for item in value]
     if isinstance(value, np.ndarray):
         with invalid_arguments():
             return given_arrays.plain(NAME, what, value)
@@ -57,7 +57,9 @@ def _readable(what: str, value: Any) -> Any:
 def type_name(of_onnxruntime: str) -> str:
     """A type as NumPy calls that of a tensor: float32 for tensor(float); others as they are."""
     kind, _, element = of_onnxruntime.rstrip(")").partition("(")
-    return _IN_NUMPY.get(element, element) if kind == "tensor" else f"a {of_onnxruntime}"
+    if kind != "tensor":
+        return f"a {of_onnxruntime}"
+    return _IN_NUMPY.get(element, element)
 
 
 def check_feed(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[str, Any]) -> None:
@@ -131,7 +133,9 @@ def bytes_of(value: Any) -> int:
     if isinstance(value, ort.OrtValue) and value.is_tensor():
         elements: int = math.prod(value.shape())
         return elements * int(np.dtype(type_name(value.data_type())).itemsize)
-    return int(value.nbytes) if isinstance(value, np.ndarray) else 0
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    return 0
 
 
 def check_value(what: str, value: Any) -> None:

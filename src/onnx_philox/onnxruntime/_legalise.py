@@ -63,8 +63,10 @@ def plan(source: Any, options: ort.SessionOptions | None) -> SessionPlan:
     if run_input is None:
         return untouched
     graph = opened.model.graph
-    nodes = [node for node in graph.all_nodes() if node.domain == _python_ops.DOMAIN]
-    read = {value.name for node in nodes for value in node.inputs if value is not None}
+    read = set()
+    for node in graph.all_nodes():
+        if node.domain == _python_ops.DOMAIN:
+            read |= {value.name for value in node.inputs if value is not None}
     own = {value.name for value in graph.inputs if value.name and value.name != run_input}
     options = _extension_options.with_python_ops(options)
     hidden = frozenset([run_input])
@@ -119,7 +121,8 @@ class _Rewriter:
             checks.check_memory(op, dimensions, values, is_copied=True)
         python = _python_ops.python_op(op, values, types)
         state, with_state = alignment.generator_of(attributes).left_out(attributes)
-        attributes = attributes if "state" in inputs else with_state
+        if "state" not in inputs:
+            attributes = with_state
         for declared, wanted in zip(op.inputs, python.inputs, strict=True):
             if types[declared.name] not in (None, wanted):
                 inputs[declared.name] = self._cast(node, inputs[declared.name], wanted)
@@ -128,7 +131,9 @@ class _Rewriter:
         node.replace_input_with(0, self._run)
         for index, declared in enumerate(op.inputs, start=1):
             value = inputs.get(declared.name)
-            given = self._left_out(python, declared, state) if value is None else value
+            given = value
+            if given is None:
+                given = self._left_out(python, declared, state)
             node.replace_input_with(index, given)
         node.resize_outputs(len(op.outputs))
         if _python_ops.carried(op, values) is not values:

@@ -29,7 +29,9 @@ _holders: weakref.WeakKeyDictionary[ort.SessionOptions, bool] = weakref.WeakKeyD
 
 def unavailable() -> ImportError | None:
     """Why this backend cannot be used here, and what to do; None if it can."""
-    return None if _native_library.find(_RUNTIME) else _native_library.missing(_RUNTIME)
+    if _native_library.find(_RUNTIME):
+        return None
+    return _native_library.missing(_RUNTIME)
 
 
 def library_path() -> str:

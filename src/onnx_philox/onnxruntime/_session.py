@@ -341,4 +341,6 @@ def _check_cuda(
 
 def _path_of(model: Any) -> str | None:
     """What ONNX Runtime's session keeps as `_model_path`; None for a model that is not a file."""
-    return os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
+    if not isinstance(model, (str, os.PathLike)):
+        return None
+    return os.fspath(model)

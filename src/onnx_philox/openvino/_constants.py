@@ -34,7 +34,9 @@ def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
         numbers = ", ".join(str(x) for x in elements.tolist())
     else:
         numbers = ", ".join(float(x).hex() for x in elements)
-    return numbers if len(types) == 1 else f"{BY_DTYPE[array.dtype].name}: {numbers}"
+    if len(types) == 1:
+        return numbers
+    return f"{BY_DTYPE[array.dtype].name}: {numbers}"
 
 
 def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:

@@ -31,7 +31,8 @@ def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | Non
     seen = {stack[0].get_name()}
     while stack:
         node = stack.pop()
-        if (value := _constant(node, upstream)) is not None:
+        value = _constant(node, upstream)
+        if value is not None:
             found = _clamped(node, value, is_whole=len(seen) == 1)
         elif _is_end(node):
             continue
@@ -66,7 +67,9 @@ def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]
 
 def _constant(node: ov.Node, upstream: Upstream) -> NDArray[Any] | None:
     """The value of a constant of any size, or of a node computed from small constants."""
-    return arrays.memory(node) if node.get_type_name() == "Constant" else upstream.value_of(node)
+    if node.get_type_name() == "Constant":
+        return arrays.memory(node)
+    return upstream.value_of(node)
 
 
 def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str, str] | None:
@@ -162,8 +165,10 @@ def _chooses_exactly() -> bool:
 
 def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
     value = _constant(node, upstream)
-    if value is None or value.size == 0:
-        return None if value is None else 0
+    if value is None:
+        return None
+    if value.size == 0:
+        return 0
     return max(abs(int(value.max())), abs(int(value.min())))
 
 

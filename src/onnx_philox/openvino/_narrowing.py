@@ -95,7 +95,9 @@ def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
 
 def narrowings(type_: ElementType) -> tuple[ElementType, ...]:
     """The types that a declared type may become in the plugin, with or without loss."""
-    return (F16, BF16, F32, F64) if type_.is_float else (I32,)
+    if type_.is_float:
+        return (F16, BF16, F32, F64)
+    return (I32,)
 
 
 def computed_type(
@@ -149,7 +151,9 @@ def arrived_type(
 ) -> ElementType | np.dtype[Any] | None:
     """The type of an input; that of words for a state that is declared int32."""
     arrived = arrays.element_type(source.get_element_type())
-    return U32 if is_signed and declared.role is Role.STATE and arrived is I32 else arrived
+    if is_signed and declared.role is Role.STATE and arrived is I32:
+        return U32
+    return arrived
 
 
 def narrowed_text(
@@ -242,7 +246,9 @@ def add_witness(input_: ov.Input, upstream: Upstream) -> None:
 def marked_input(input_: ov.Input, upstream: Upstream) -> ov.Input:
     """The input that gets the mark: this one, or that of its witness."""
     witness = _witness(input_, upstream)
-    return input_ if witness is None else witness.input(0)
+    if witness is None:
+        return input_
+    return witness.input(0)
 
 
 def _witness(input_: ov.Input, upstream: Upstream) -> ov.Node | None:
@@ -251,5 +257,8 @@ def _witness(input_: ov.Input, upstream: Upstream) -> ov.Node | None:
     if convert.get_type_name() != "Convert":
         return None
     source = convert.input_value(0)
-    is_f32 = source.get_element_type() == ov.Type.f32
-    return convert if is_f32 and upstream.value_of(source.get_node()) is not None else None
+    if source.get_element_type() != ov.Type.f32:
+        return None
+    if upstream.value_of(source.get_node()) is None:
+        return None
+    return convert

@@ -33,11 +33,13 @@ def values_shape(
     else:
         given = sources[op.size_input.name].get_partial_shape()
         if op.size_input.role is not Role.DATA:
-            batch = ov.Dimension() if given.rank.is_dynamic else given[0]
+            batch = given[0] if given.rank.is_static else ov.Dimension()
             given = ov.PartialShape([batch, ov.Dimension(samples)])
         if given.is_static:
             checks.check_memory(op, list(given.to_shape()), values, is_copied=True)
-    return _with_rows(given, sources["state"].get_partial_shape()) if "state" in sources else given
+    if "state" in sources:
+        return _with_rows(given, sources["state"].get_partial_shape())
+    return given
 
 
 def _given_shape(
@@ -60,13 +62,18 @@ def _given_shape(
 
 def _with_rows(shape: ov.PartialShape, state: ov.PartialShape) -> ov.PartialShape:
     """The values' shape; if only the states tell how many rows there are, with that number."""
-    if state.rank.is_dynamic or shape.rank.is_dynamic or len(state) != 2 or not len(shape):
+    if state.rank.is_dynamic or shape.rank.is_dynamic:
         return shape
-    is_rows = state[0].is_static and state[0].get_length() != 1
+    if len(state) != 2 or not len(shape):
+        return shape
+    if state[0].is_dynamic or state[0].get_length() == 1:
+        return shape
     beyond = (shape[i] for i in range(1, len(shape)))
-    return ov.PartialShape([state[0], *beyond]) if is_rows else shape
+    return ov.PartialShape([state[0], *beyond])
 
 
 def as_dimensions(array: NDArray[Any]) -> NDArray[Any]:
     """The front end turns an empty `shape` initializer into a rank-0 constant 0: a scalar's."""
-    return array.reshape(-1)[:0] if array.shape == () and array == 0 else array
+    if array.shape == () and array == 0:
+        return array.reshape(-1)[:0]
+    return array

@@ -89,13 +89,14 @@ def make_stateful(model: ov.Model, initial: GeneratorState | ArrayLike | None = 
 def _find(model: ov.Model) -> tuple[ov.op.Parameter, ov.op.Result, str]:
     """The state's parameter, the next state's result, and the input's name."""
     results = {name: result for result in model.results for name in result.output(0).get_names()}
-    pairs = [
-        (parameter, results[after], name)
-        for parameter in model.get_parameters()
-        for name in sorted(parameter.output(0).get_names())
-        if (after := next_name(name, results)) is not None
-        and parameter.get_element_type() in _TYPES
-    ]
+    pairs = []
+    for parameter in model.get_parameters():
+        if parameter.get_element_type() not in _TYPES:
+            continue
+        for name in sorted(parameter.output(0).get_names()):
+            after = next_name(name, results)
+            if after is not None:
+                pairs.append((parameter, results[after], name))
     if len(pairs) != 1:
         _refuse_model(model, [name for *_, name in pairs])
     return pairs[0]
@@ -103,12 +104,14 @@ def _find(model: ov.Model) -> tuple[ov.op.Parameter, ov.op.Result, str]:
 
 def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
     inputs = [f"{i.get_any_name()} ({i.get_element_type().to_string()})" for i in model.inputs]
+    if names:
+        given = f"one of {len(names)} states: {', '.join(names)}"
+    else:
+        given = f"one without a state; its inputs are {', '.join(inputs) or 'none'}"
     refuse(
         _NAME,
         "the model",
-        f"one of {len(names)} states: {', '.join(names)}"
-        if names
-        else f"one without a state; its inputs are {', '.join(inputs) or 'none'}",
+        given,
         f"one with a single u32 input that has an output of its name after {NEXT_PREFIX!r}",
         "Rewrite the model with make_reproducible(...), without a seed.",
     )

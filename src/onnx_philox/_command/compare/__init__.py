@@ -2,7 +2,8 @@
 
 An OpenVINO IR is run in OpenVINO at two precisions, or on two devices.
 
-`differences` compares two arrays, and `printed` prints. The model is loaded and fed as in `run`.
+`differences` compares two arrays, and `comparison_printed` prints the result. The model is loaded
+and fed as in `run`.
 `law` compares a model with its original instead.
 """
 
@@ -95,11 +96,14 @@ def _compare(
         inside.refuse_seed(wanted.seed, model)
     other_s = Serving(other, wanted, inside, like=serving)
     next_state = None if serving.state is None else serving.state.next
-    kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
+    kinds = {**one.drawn, **other.drawn}
+    if next_state:
+        kinds[next_state] = ""
     report = ComparedRuns(model, (one, other), serving.seed, by, serving.filled)
     for done, number in enumerate(wanted.numbers):
         progress(done, wanted.runs, f"run {number}")
-        report.runs.append((number, of_run(serving.run(), other_s.run(), kinds, by)))
+        differences = of_run(serving.run(), other_s.run(), kinds, by)
+        report.runs.append((number, differences))
     return report
 
 
@@ -133,8 +137,11 @@ def _load_ir(
                 f"{' and '.join(precisions)}. Give it twice, or leave it out."
             )
         pairs = [(hint, next(iter(devices), None)) for hint in precisions]
-    one, other = (loading.load_model(given, of_ir[0], _settings(*pair)) for pair in pairs)
-    return one, other
+    one, other = pairs
+    return (
+        loading.load_model(given, of_ir[0], _settings(*one)),
+        loading.load_model(given, of_ir[0], _settings(*other)),
+    )
 
 
 def _load(

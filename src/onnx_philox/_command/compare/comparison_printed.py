@@ -57,7 +57,9 @@ class ComparedRuns:
 
     def print(self, console: Console) -> None:
         """Prints the table and the verdict."""
-        seed = "" if self.seed is None else f"; seed {self.seed}"
+        seed = ""
+        if self.seed is not None:
+            seed = f"; seed {self.seed}"
         console.print(Text.assemble((str(self.model), "bold"), seed))
         for loaded in self.loaded:
             console.print(Text(f"in {loaded.title}"))
@@ -67,7 +69,10 @@ class ComparedRuns:
         console.print(self._verdict())
 
     def _wrong(self) -> list[Difference]:
-        return [d for _, differences in self.runs for d in differences if not d.is_ok]
+        wrong = []
+        for _, differences in self.runs:
+            wrong += [difference for difference in differences if not difference.is_ok]
+        return wrong
 
     def _table(self) -> Table:
         names = (terminal.NAME(name) for name in ("output", "type", "shape"))
@@ -76,7 +81,9 @@ class ComparedRuns:
         table = terminal.table(*columns, collapse_padding=True)
         for run, differences in self.runs:
             for i, each in enumerate(differences):
-                largest = f"{each.largest:.2g}" if each.unequal and each.largest is not None else ""
+                largest = ""
+                if each.unequal and each.largest is not None:
+                    largest = f"{each.largest:.2g}"
                 verdict = _verdict_of(each)
                 number = "" if i else str(run)
                 name = Text(each.name)
@@ -113,13 +120,19 @@ class ComparedRuns:
         if not wrong:
             kinds = {d.kind for _, differences in self.runs for d in differences}
             exact = [name for kind, name in _EXACT.items() if kind in kinds]
-            parts = [f"{' and '.join(exact)} equal to the last bit"] if exact else []
-            parts += [f"outputs within {by}"] if COMPUTED in kinds else []
+            parts = []
+            if exact:
+                parts.append(f"{' and '.join(exact)} equal to the last bit")
+            if COMPUTED in kinds:
+                parts.append(f"outputs within {by}")
             return Text.assemble(("Equal", "bold green"), f": {', '.join(parts)}.")
+        parts = []
         names = list(dict.fromkeys(d.name for d in wrong if d.kind != COMPUTED))
-        parts = [f"{', '.join(names)} not equal to the last bit"] if names else []
+        if names:
+            parts.append(f"{', '.join(names)} not equal to the last bit")
         names = list(dict.fromkeys(d.name for d in wrong if d.kind == COMPUTED))
-        parts += [f"{', '.join(names)} not within {by}"] if names else []
+        if names:
+            parts.append(f"{', '.join(names)} not within {by}")
         return Text.assemble(("Different", "bold red"), f": {'; '.join(parts)}.")
 
 
@@ -131,4 +144,6 @@ def _output_json(each: Difference) -> dict[str, Any]:
 def _verdict_of(each: Difference) -> Text:
     if not each.is_ok:
         return Text("different", "bold red")
-    return Text("within" if each.unequal else "equal", "green")
+    if each.unequal:
+        return Text("within", "green")
+    return Text("equal", "green")

@@ -48,7 +48,9 @@ class Difference:
     @property
     def type_name(self) -> str:
         """The types in words."""
-        return self.type if self.other_type is None else f"{self.type} / {self.other_type}"
+        if self.other_type is None:
+            return self.type
+        return f"{self.type} / {self.other_type}"
 
     @property
     def shape_name(self) -> str:
@@ -71,11 +73,21 @@ def of_run(
 def _of(
     name: str, x: NDArray[Any] | None, y: NDArray[Any] | None, operator: str | None, by: Tolerances
 ) -> Difference:
-    kind = COMPUTED if operator is None else DRAWN if operator else STATE
+    if operator is None:
+        kind = COMPUTED
+    elif operator:
+        kind = DRAWN
+    else:
+        kind = STATE
     known = [array for array in (x, y) if array is not None]
-    first, last = known[0], known[-1]
+    first = known[0]
+    last = known[-1]
     described = (
-        *(name, kind, operator or None, first.dtype.name, first.shape),
+        name,
+        kind,
+        operator or None,
+        first.dtype.name,
+        first.shape,
         None if last.dtype == first.dtype else last.dtype.name,
         None if last.shape == first.shape else last.shape,
     )
@@ -84,8 +96,12 @@ def _of(
         return Difference(*described, size, size, None, is_ok=False)
     unequal = int(np.count_nonzero(_differs(x, y)))
     is_float = _is_float(x)
-    largest = _largest(x, y) if is_float or x.dtype.kind in "iu" else None
-    is_ok = unequal == 0 or (kind == COMPUTED and is_float and _is_close(x, y, by))
+    largest = None
+    if is_float or x.dtype.kind in "iu":
+        largest = _largest(x, y)
+    is_ok = unequal == 0
+    if kind == COMPUTED and is_float:
+        is_ok = is_ok or _is_close(x, y, by)
     return Difference(*described, size, unequal, largest, is_ok)
 
 
@@ -110,5 +126,6 @@ def _largest(x: NDArray[Any], y: NDArray[Any]) -> float:
 
 
 def _is_close(x: NDArray[Any], y: NDArray[Any], by: Tolerances) -> bool:
-    wide, other = x.astype(np.float64), y.astype(np.float64)
+    wide = x.astype(np.float64)
+    other = y.astype(np.float64)
     return bool(np.allclose(wide, other, rtol=by.rtol, atol=by.atol, equal_nan=True))

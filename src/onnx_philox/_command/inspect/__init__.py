@@ -1,9 +1,10 @@
 """`onnx-philox inspect`: the random nodes of a model, and what the runtimes do with them today.
 
-`search` finds them and what they would become, `standard` those that are standard nodes already.
-`probes` makes a small model of each, `rest` one of all that is left, `trials` tries them in the
-installed runtimes, each in its own processes (`worker`), and `printed` prints; `page` writes a
-page. `inspect` puts them together; `of_openvino` and `openvino_probes` do it for an OpenVINO IR.
+`search` finds the nodes and what a rewrite would make of them; `standard` finds those that are
+standard nodes already. `probes` makes a small model of each node, and `rest` one of everything
+else. `trials` runs these models in the installed runtimes, each in processes of its own (`worker`).
+`inspection_printed` prints the result, and `inspection_page` writes it as a page. `inspect` calls
+them in this order. `of_openvino` and `openvino_probes` do the same for an OpenVINO IR.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def ranged(numbers: Iterable[int]) -> str:
 
 
 def grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:
-    """Those of each key, in the order of the first ones."""
+    """The items of each key together, in the order in which the keys first appear."""
     groups: dict[Any, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -64,7 +64,9 @@ def place_of(node: RandomNode) -> str:
 
 
 def path_of(path: tuple[str, ...]) -> str:
-    return f"in {' > '.join(path)}" if path else "in the main graph"
+    if not path:
+        return "in the main graph"
+    return f"in {' > '.join(path)}"
 
 
 def operator_of(node: RandomNode) -> str:

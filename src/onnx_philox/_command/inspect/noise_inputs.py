@@ -82,7 +82,7 @@ class NoiseInputs:
     """Inputs of a model that may be noise."""
 
     drawable: Sequence[ModelInput]
-    """Those that a rewrite can draw."""
+    """The inputs that a rewrite can draw."""
     others: Mapping[str, str]
     """Why it cannot draw the others, by their names."""
     is_step: bool
@@ -114,7 +114,7 @@ class NoiseInputs:
 
     @property
     def options(self) -> list[str]:
-        """Those of a rewrite that draw them, as a shell reads them."""
+        """The options of `rewrite` that draw them, quoted for a shell."""
         laws = (shlex.quote(f"{each.name}={_LAW}") for each in self.drawable)
         return [f"{refusals.DRAW} {law}" for law in laws]
 
@@ -136,7 +136,7 @@ class NoiseInputs:
 
 
 NONE = NoiseInputs((), {}, False)
-"""Those of a model that has none."""
+"""The noise inputs of a model that has none."""
 
 
 def find(inputs: Sequence[ModelInput], try_to_draw: Callable[[DrawnInput], object]) -> NoiseInputs:

@@ -110,8 +110,12 @@ def state_in_words(
     """Where nodes get their state: the input of this name, or a constant of this seed."""
     if name is None:
         return f"a constant inside, of seed {seed}: every run is the same"
-    kind = f", {generator.owner}'s generator ({generator.seeding})" if generator.is_named else ""
-    rows = "" if streams is None else rows_in_words(streams.batch, streams.batch_axis)
+    kind = ""
+    if generator.is_named:
+        kind = f", {generator.owner}'s generator ({generator.seeding})"
+    rows = ""
+    if streams is not None:
+        rows = rows_in_words(streams.batch, streams.batch_axis)
     return f"the input {name}{kind}{rows}"
 
 

@@ -96,7 +96,7 @@ class InspectedNode:
         seeds: str | None,
         known: Mapping[str, tuple[Said, ...]],
     ) -> InspectedNode:
-        """That of what a survey found."""
+        """A node that a survey found, with what is known of its behaviour."""
         why, of_rows = map(search.problem, (each.error, each.row_problem))
         return cls(each.record, probe, each.may_stay, why, of_rows, seeds, known)
 

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_WIDTH, _HEIGHT = 320, 150
-_LEFT, _RIGHT, _TOP, _BOTTOM = 6, 314, 8, 128
+_WIDTH = 320
+_HEIGHT = 150
+_LEFT = 6
+_RIGHT = 314
+_TOP = 8
+_BOTTOM = 128
 _LETTER = 6.2
 """The width of a letter of a name below an axis."""
 _SHOWN = 1920
@@ -30,23 +34,33 @@ def histogram(
     top = 1.12 * max(float(density.max()), *curve)
 
     def x(value: float) -> float:
-        return _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
+        share = (value - low) / (high - low)
+        return _LEFT + share * (_RIGHT - _LEFT)
 
     def y(value: float) -> float:
         return _BOTTOM - value / top * (_BOTTOM - _TOP)
 
-    bars = "".join(
-        f"M{x(a) + 0.4:.1f} {_BOTTOM}V{y(d):.1f}H{x(b) - 0.4:.1f}V{_BOTTOM}z"
-        for a, b, d in zip(edges[:-1], edges[1:], density, strict=True)
-    )
-    line = "L".join(f"{x(p):.1f} {y(c):.1f}" for p, c in zip(points, curve, strict=True))
-    ticks = [(x(t), f"{t:g}") for t in (low, (low + high) / 2, high)]
-    return _svg(f'<path class="bar" d="{bars}"/><path class="curve" d="M{line}"/>{_axis(ticks)}')
+    bars = ""
+    for left, right, height in zip(edges[:-1], edges[1:], density, strict=True):
+        bars += _bar(x(left), x(right), y(height))
+    places = []
+    for point, height in zip(points, curve, strict=True):
+        places.append(f"{x(point):.1f} {y(height):.1f}")
+    line = "L".join(places)
+    ticks = [(x(tick), f"{tick:g}") for tick in (low, (low + high) / 2, high)]
+    body = f'<path class="bar" d="{bars}"/><path class="curve" d="M{line}"/>'
+    return _svg(body + _axis(ticks))
+
+
+def _bar(left: float, right: float, top: float) -> str:
+    """The path of a bar between two places, with a gap on both sides."""
+    return f"M{left + 0.4:.1f} {_BOTTOM}V{top:.1f}H{right - 0.4:.1f}V{_BOTTOM}z"
 
 
 def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) -> str:
     """How often each of the values 0, 1, 2 ... was drawn, and the exact shares."""
-    drawn = np.bincount(values.astype(np.int64).reshape(-1), minlength=len(shares)) / values.size
+    counts = np.bincount(values.astype(np.int64).reshape(-1), minlength=len(shares))
+    drawn = counts / values.size
     return beside(names, drawn.tolist(), shares, over=6)
 
 
@@ -58,27 +72,34 @@ def overlaid(edges: Sequence[float], was: Sequence[float], now: Sequence[float])
         was: How many lie between each two, for the bars.
         now: Likewise, for the line.
     """
-    low, high = edges[0], edges[-1]
-    of_bars, of_line = ([count / (sum(counts) or 1) for count in counts] for counts in (was, now))
+    low = edges[0]
+    high = edges[-1]
+    of_bars = _shares(was)
+    of_line = _shares(now)
     top = 1.12 * (max(*of_bars, *of_line) or 1)
 
     def x(value: float) -> float:
-        return _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
+        share = (value - low) / (high - low)
+        return _LEFT + share * (_RIGHT - _LEFT)
 
     def y(share: float) -> float:
         return _BOTTOM - share / top * (_BOTTOM - _TOP)
 
-    between = [*itertools.pairwise(edges)]
-    body = "".join(
-        f"M{x(a) + 0.4:.1f} {_BOTTOM}V{y(share):.1f}H{x(b) - 0.4:.1f}V{_BOTTOM}z"
-        for (a, b), share in zip(between, of_bars, strict=True)
-    )
-    steps = "".join(
-        f"V{y(share):.1f}H{x(b):.1f}" for (_, b), share in zip(between, of_line, strict=True)
-    )
+    body = ""
+    steps = ""
+    for i, (left, right) in enumerate(itertools.pairwise(edges)):
+        body += _bar(x(left), x(right), y(of_bars[i]))
+        steps += f"V{y(of_line[i]):.1f}H{x(right):.1f}"
     line = f"M{x(low):.1f} {_BOTTOM}{steps}V{_BOTTOM}"
-    ticks = [(x(t), f"{t:.3g}") for t in (low, (low + high) / 2, high)]
-    return _svg(f'<path class="bar" d="{body}"/><path class="curve" d="{line}"/>{_axis(ticks)}')
+    ticks = [(x(tick), f"{tick:.3g}") for tick in (low, (low + high) / 2, high)]
+    drawn = f'<path class="bar" d="{body}"/><path class="curve" d="{line}"/>'
+    return _svg(drawn + _axis(ticks))
+
+
+def _shares(counts: Sequence[float]) -> list[float]:
+    """The counts as parts of their sum."""
+    total = sum(counts) or 1
+    return [count / total for count in counts]
 
 
 def beside(
@@ -93,8 +114,10 @@ def beside(
     body = ""
     ticks = []
     for i, (before, after) in enumerate(zip(was, now, strict=True)):
-        left, right = _LEFT + (i + 0.18) * step, _LEFT + (i + 0.82) * step
-        height, level = (_BOTTOM - share / top * (_BOTTOM - _TOP) for share in (before, after))
+        left = _LEFT + (i + 0.18) * step
+        right = _LEFT + (i + 0.82) * step
+        height = _BOTTOM - before / top * (_BOTTOM - _TOP)
+        level = _BOTTOM - after / top * (_BOTTOM - _TOP)
         body += f'<path class="bar" d="M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"/>'
         body += f'<path class="curve" d="M{left - over:.1f} {level:.1f}H{right + over:.1f}"/>'
         if i % shown_every == 0:
@@ -104,7 +127,8 @@ def beside(
 
 def bits(words: NDArray[np.uint32]) -> str:
     """The bits of words, a mark for each one that is set; four words in a row."""
-    rows = np.unpackbits(words.astype(">u4").view(np.uint8)).reshape(-1, 128)
+    one_a_byte = np.unpackbits(words.astype(">u4").view(np.uint8))
+    rows = one_a_byte.reshape(-1, 128)
     scale = (_RIGHT - _LEFT) / rows.shape[1]
     runs = "".join(_runs(row, y) for y, row in enumerate(rows))
     place = f"translate({_LEFT} {_TOP}) scale({scale:.4f})"
@@ -113,8 +137,9 @@ def bits(words: NDArray[np.uint32]) -> str:
 
 def _runs(row: NDArray[Any], y: int) -> str:
     """A path of the ones in a row, neighbours together."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], row, [0]])))
-    return "".join(f"M{a} {y}h{b - a}v1h{a - b}z" for a, b in edges.reshape(-1, 2))
+    steps = np.diff(np.concatenate([[0], row, [0]]))
+    edges = np.flatnonzero(steps).reshape(-1, 2)
+    return "".join(f"M{begin} {y}h{end - begin}v1h{begin - end}z" for begin, end in edges)
 
 
 def grid(differs: bytes) -> str:
@@ -122,20 +147,29 @@ def grid(differs: bytes) -> str:
 
     Of many numbers it shows those from the row of the first difference on.
     """
-    begin = max(differs.find(1), 0) // _GRID * _GRID if len(differs) > _SHOWN else 0
+    begin = 0
+    if len(differs) > _SHOWN:
+        first = max(differs.find(1), 0)
+        begin = first // _GRID * _GRID
     shown = differs[begin : begin + _SHOWN]
-    marks: dict[bool, list[str]] = {True: [], False: []}
-    for i, is_other in enumerate(map(bool, shown)):
-        x, y = i % _GRID, i // _GRID
-        square = f"M{x}.06 {y}.06h.88v.88h-.88z"
-        dot = f"M{x}.28 {y}.5a.22.22 0 1 0 .44 0a.22.22 0 1 0-.44 0"
-        marks[is_other].append(square if is_other else dot)
-    part = "" if len(shown) == len(differs) else f"; shown are {len(shown)}, from number {begin}"
+    squares = ""
+    dots = ""
+    for i, is_other in enumerate(shown):
+        x = i % _GRID
+        y = i // _GRID
+        if is_other:
+            squares += f"M{x}.06 {y}.06h.88v.88h-.88z"
+        else:
+            dots += f"M{x}.28 {y}.5a.22.22 0 1 0 .44 0a.22.22 0 1 0-.44 0"
+    part = ""
+    if len(shown) != len(differs):
+        part = f"; shown are {len(shown)}, from number {begin}"
+    height = math.ceil(len(shown) / _GRID)
     return (
-        f'<svg viewBox="0 0 {_GRID} {math.ceil(len(shown) / _GRID)}" role="img" aria-label="'
+        f'<svg viewBox="0 0 {_GRID} {height}" role="img" aria-label="'
         f'{differs.count(1)} of {len(differs)} numbers differ{part}">'
-        f'<path class="same" d="{"".join(marks[False])}"/>'
-        f'<path class="differs" d="{"".join(marks[True])}"/></svg>'
+        f'<path class="same" d="{dots}"/>'
+        f'<path class="differs" d="{squares}"/></svg>'
     )
 
 
@@ -147,10 +181,10 @@ def normal_density(x: float) -> float:
 def _axis(ticks: Sequence[tuple[float, str]], *, is_centred: bool = False) -> str:
     line = f'<path class="axis" d="M{_LEFT} {_BOTTOM}.5H{_RIGHT}"/>'
     anchors = ["middle"] * len(ticks) if is_centred else ["start", "middle", "end"]
-    return line + "".join(
-        f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{name}</text>'
-        for (x, name), anchor in zip(ticks, anchors, strict=True)
-    )
+    names = ""
+    for (x, name), anchor in zip(ticks, anchors, strict=True):
+        names += f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{name}</text>'
+    return line + names
 
 
 def _svg(body: str) -> str:

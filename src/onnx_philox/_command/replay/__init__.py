@@ -1,6 +1,6 @@
 """`onnx-philox replay`: runs again what a record says, and names what is no longer equal.
 
-The model is loaded and fed as in `run`. `checks` compares, and `printed` prints.
+The model is loaded and fed as in `run`. `replay_checks` compares, and `replay_printed` prints.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     # Records from before had one answer.
     streams = written["streams"] or {}
     alignment = str(streams.get("alignment", TENSORFLOW))
-    batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}" if words["per_row"] else None
+    batch = None
+    if words["per_row"]:
+        batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}"
     asked = Asked(alignment=alignment, batch=batch, **words).again
     return Given.of(given.owner, api.rewritten(given, asked))
 

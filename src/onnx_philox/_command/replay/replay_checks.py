@@ -141,7 +141,8 @@ def of_inputs(written: Record, feeds: Arrays) -> Iterator[Check]:
     for entry in written["inputs"]:
         name = entry["name"]
         if name in feeds:
-            yield from _of_type(None, "input", entry, feeds[name].dtype.name, feeds[name].shape)
+            array = feeds[name]
+            yield from _of_type(None, "input", entry, array.dtype.name, array.shape)
         yield from _of_source(entry)
 
 
@@ -237,7 +238,8 @@ def _differing(
 ) -> Iterator[Check]:
     """A check of what is worth a line only where it differs."""
     if recorded != found:
-        said, is_now = (None if each is None else str(each) for each in (recorded, found))
+        said = None if recorded is None else str(recorded)
+        is_now = None if found is None else str(found)
         yield Check(run, kind, name, said, is_now, counts, what)
 
 

@@ -163,4 +163,6 @@ def _sentence(check: Check) -> str:
         return f"{what} is not in the record"
     if found is None:
         return f"{what} is in the record alone"
-    return f"{what} has another hash" if check.kind != "seed" else f"{what} is not the states' key"
+    if check.kind == "seed":
+        return f"{what} is not the states' key"
+    return f"{what} has another hash"

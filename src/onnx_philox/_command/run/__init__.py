@@ -1,8 +1,9 @@
 """`onnx-philox run`: runs a model several times, prints hashes of the outputs, and saves them.
 
-`loading` loads a model in a runtime of the registry (`_runtimes`), `ports` reads and checks the
-inputs and knows which is the state, `beginning` makes up others and the first state,
-`output_files` saves the outputs, and `printed` prints. `run` puts them together, and records.
+`loading` loads a model in a runtime of the registry (`_runtimes`). `given_inputs` reads and checks
+the inputs, and knows which of them is the state. `beginning` makes up the other inputs and the
+first state, `output_files` saves the outputs, and `runs_printed` prints. `run` calls them in this
+order, and writes the record.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def _run(
         settings = replace(settings, shows_drawn=True)
         paths.check_folder(record)
         written[record] = "the record"
-    files = None if output is None else OutputFiles.of(output, model, wanted.numbers)
+    files = None
+    if output is not None:
+        files = OutputFiles.of(output, model, wanted.numbers)
     if files is not None:
         paths.check_folder(Path(files.beginning))
         written |= dict.fromkeys(files.existing, "the output")
@@ -101,7 +104,9 @@ def _run(
     try:
         for done, number in enumerate(wanted.numbers):
             progress(done, wanted.runs, f"run {number}")
-            began = None if state is None else state.words(serving.inputs[state.name])
+            began = None
+            if state is not None:
+                began = state.words(serving.inputs[state.name])
             outputs = serving.run()
             path = None if files is None else files.save(number, outputs)
             report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
@@ -158,7 +163,9 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) ->
         if each != name
     ]
     following = None if state is None else state.next
-    runs = [document.run_of(run.number, run.state, run.outputs, following) for run in report.runs]
+    runs = []
+    for run in report.runs:
+        runs.append(document.run_of(run.number, run.state, run.outputs, following))
     written = document.record(of_file, serving.loaded, streams, serving.seed, inputs, runs)
     with NewFiles() as files, files.open(path) as file:
         file.write(json.dumps(written, indent=2).encode() + b"\n")

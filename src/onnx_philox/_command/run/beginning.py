@@ -98,7 +98,8 @@ def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:
         states |= {name: next_name(name, loaded.outputs) for name in ends}
     for name, following in states.items():
         if name in by_name and by_name[name].is_state:
-            following = following if following in loaded.outputs else None
+            if following not in loaded.outputs:
+                following = None
             # A tool may have put a prefix before the names of a rewritten model.
             is_rewritten = name.endswith(STATE)
             return StatePorts(by_name[name], following, is_rewritten, inside.streams)
@@ -183,9 +184,9 @@ def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDA
             f"{feeds.title(port.name)} must be numbers for --fill: got {port.type_name}. Pass it "
             f"with --input {port.name}=FILE.npy."
         )
-    shape = [
-        size if isinstance(size, int) else (sizes or {}).get(size, 1) for size in port.shape or ()
-    ]
+    shape = []
+    for size in port.shape or ():
+        shape.append(size if isinstance(size, int) else (sizes or {}).get(size, 1))
     try:
         if port.dtype.kind in "biu":
             return np.ones(shape, port.dtype)

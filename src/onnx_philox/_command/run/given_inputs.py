@@ -137,12 +137,16 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
 
 def _shown(text: str) -> str:
     """The beginning of a text, which may be long."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]}..."
 
 
 def _shown_path(path: str) -> str:
     """A path unchanged, but without the middle of one that is too long for any system."""
-    return path if len(path) <= _LONG_PATH else f"{path[:_SHOWN]}...{path[-_SHOWN:]}"
+    if len(path) <= _LONG_PATH:
+        return path
+    return f"{path[:_SHOWN]}...{path[-_SHOWN:]}"
 
 
 def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
@@ -168,7 +172,9 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
 def _known(name: str, by_name: Mapping[str, Port], state: str | None) -> str:
     if name not in by_name:
         listed = _listed(by_name.values(), state)
-        remedy = f"{feeds.RENAME} The model takes:\n{listed}" if listed else feeds.RENAME
+        remedy = feeds.RENAME
+        if listed:
+            remedy = f"{feeds.RENAME} The model takes:\n{listed}"
         with refusing_as_argument():
             feeds.refuse_unknown(_NAME, repr(_shown(name)), by_name, remedy)
     return name
@@ -207,7 +213,9 @@ def _note(port: Port, state: str | None) -> str:
     """What a list of inputs says about one."""
     if port.name == state:
         return "made of --seed"
-    return "" if port.is_required else "optional"
+    if port.is_required:
+        return ""
+    return "optional"
 
 
 def _listed(ports: Iterable[Port], state: str | None) -> str:
@@ -253,7 +261,7 @@ class StatePorts:
         shape = self.port.shape or ()
         return len(shape) == 2 and not isinstance(shape[0], int) and self.is_rewritten
 
-    def first(self, seed: Seed, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
+    def first(self, seed: Seed, run: int, ports: Iterable[Port], arrays: Arrays) -> NDArray[Any]:
         """The state of a seed in a run; in the first one, where its generator counts none.
 
         Of a state for each row that is one for each of rows 0, 1, ..., as many as the other inputs
@@ -266,7 +274,10 @@ class StatePorts:
         generator = self.generator
         try:
             if isinstance(seed, RowSeeds):
-                self._check_seeds(seed, self._rows(ports, feeds) if self.is_per_row else None)
+                rows = None
+                if self.is_per_row:
+                    rows = self._rows(ports, arrays)
+                self._check_seeds(seed, rows)
                 if generator.is_counter_based:
                     return row_states(seed, run=run)
                 return generator.of_seeds(np.array(seed, np.uint64))
@@ -279,7 +290,7 @@ class StatePorts:
                     f"rows: got the seed {seed}. Pass --seeds, one for each row, or --input "
                     f"{self.name}=FILE.npy with {generator.seeding} for each row."
                 )
-            rows = self._rows(ports, feeds)
+            rows = self._rows(ports, arrays)
             if len(rows) != 1:
                 raise ArgumentError(
                     f"the inputs must have one number of rows, since {self.name} has a state for "
@@ -303,25 +314,28 @@ class StatePorts:
                 f"--seeds must be one for each row ({counts}): got {len(seeds)}. Pass as many."
             )
 
-    def _rows(self, ports: Iterable[Port], feeds: Arrays) -> set[int]:
+    def _rows(self, ports: Iterable[Port], arrays: Arrays) -> set[int]:
         """How many rows the other inputs may have."""
         assert self.port.shape is not None
         batch = self.port.shape[0]
-        fed = [port for port in ports if port.shape and port.name in feeds]
+        fed = [port for port in ports if port.shape and port.name in arrays]
         sized = [
             (axis, d, size)
             for port in fed
             for axis, (d, size) in enumerate(
-                zip(port.shape or (), feeds[port.name].shape, strict=False)
+                zip(port.shape or (), arrays[port.name].shape, strict=False)
             )
             if not isinstance(d, int)
         ]
         named = {size for _, d, size in sized if batch and d == batch}
-        if not named and (said := self.streams) and said.batch in feeds:
+        said = self.streams
+        if not named and said and said.batch in arrays:
             # OpenVINO forgets the names of dimensions.
-            named = set(feeds[said.batch].shape[said.batch_axis :][:1])
+            named = set(arrays[said.batch].shape[said.batch_axis :][:1])
         return named or {size for axis, _, size in sized if not axis}
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""
-        return array if self.is_per_row else array.reshape(-1)
+        if self.is_per_row:
+            return array
+        return array.reshape(-1)

@@ -23,7 +23,9 @@ COMPARED = "f32"
 
 def precision_in(runtime: str, wanted: str | None = COMPARED) -> str | None:
     """A precision hint, where the runtime takes one."""
-    return wanted if runtime in RUNTIMES and RUNTIMES[runtime].precisions else None
+    if runtime not in RUNTIMES or not RUNTIMES[runtime].precisions:
+        return None
+    return wanted
 
 
 @dataclass(frozen=True)

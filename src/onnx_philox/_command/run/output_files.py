@@ -51,7 +51,7 @@ class OutputFiles:
 
     @property
     def existing(self) -> list[Path]:
-        """Those that are there already; there may be too many runs to ask for each."""
+        """The output files that exist already; there may be too many runs to look for each one."""
         if self.only is not None:
             return [self.only] if self.only.exists() else []
         folder = Path(self.beginning).parent

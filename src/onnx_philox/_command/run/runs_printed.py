@@ -95,7 +95,9 @@ class ModelRuns:
     @property
     def drawn_sha256(self) -> str | None:
         """One hash of all draws; None if they are not outputs."""
-        return of_all(run.drawn_sha256 for run in self.runs) if self.serving.loaded.drawn else None
+        if not self.serving.loaded.drawn:
+            return None
+        return of_all(run.drawn_sha256 for run in self.runs)
 
     def how_far(self, wanted: WantedRuns, record: Path | None) -> str:
         """What an interrupted command says: what was done and saved, and how to go on."""
@@ -142,7 +144,8 @@ class ModelRuns:
         console.print(Text.assemble((str(self.model), "bold"), where))
         terminal.print_table(console, self._table())
         count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
-        console.print(Text.assemble(f"{count}, all outputs: ", (self.sha256[:_SHOWN], "bold")))
+        shown = (self.sha256[:_SHOWN], "bold")
+        console.print(Text.assemble(f"{count}, all outputs: ", shown))
         if self.drawn_sha256 is not None:
             drawn = (self.drawn_sha256[:_SHOWN], "bold green")
             note = ", equal in every runtime"
@@ -182,7 +185,8 @@ class ModelRuns:
         yield about_filled(self.serving.filled)
         if self._saved:
             line = f"Saved: {self._saved}."
-            if as_float32 := [o.name for o in self.runs[0].outputs if o.type == "bfloat16"]:
+            as_float32 = [o.name for o in self.runs[0].outputs if o.type == "bfloat16"]
+            if as_float32:
                 line += (
                     f" {', '.join(as_float32)}: saved as float32, exactly, as .npz has no bfloat16."
                 )
@@ -218,7 +222,9 @@ class ModelRuns:
         of_runs = [tuple(run.numbers(next_state)) for run in self.runs]
         different = len(set(of_runs))
         if len(of_runs) == 1:
-            return "" if self.state is not None else self._about_no_state("")
+            if self.state is not None:
+                return ""
+            return self._about_no_state("")
         began = [None if run.state is None else run.state.tobytes() for run in self.runs]
         if different == 1 and len(set(began)) == len(began):
             # Drawn each, and alike: by chance, or since nothing that was drawn is seen in them.
@@ -249,7 +255,8 @@ class ModelRuns:
         if not found:
             return ""
         why = "Its seed is inside" if self.inside.has_seed else "This model has no state"
-        if variable := self.inside.variable:
+        variable = self.inside.variable
+        if variable:
             why = f"Its state is the variable {variable!r}, which goes on from run to run"
         return f"{found}{why}."
 

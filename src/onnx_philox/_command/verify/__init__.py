@@ -1,7 +1,7 @@
 """`onnx-philox verify`: compares every runtime and backend here with documented numbers.
 
-`cases` says what is expected, `runners` draw it, `comparison` compares bit for bit, and `result`
-says what came of it. `shown` prints it or writes a page. `run` puts them together.
+`cases` holds the expected numbers, `runners` draw them, `comparison` compares the two bit for bit,
+and `result` is the outcome. `shown` prints it or writes a page. `run` calls them in this order.
 """
 
 from __future__ import annotations

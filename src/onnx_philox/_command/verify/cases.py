@@ -110,14 +110,14 @@ def load_cases(vectors: Traversable | None = None) -> list[Case]:
     """
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps all digits that a page prints.
-    files = (json.loads((folder / f).read_text("utf-8"), parse_float=Decimal) for f in FILES)
-    read = [
-        _case(case, file.get("notes", {}))
-        for file in files
-        for case in file["cases"]
-        if _is_drawn_here(case)
-    ]
-    return [*read, *_rows(), *_seeded_draws()]
+    cases = []
+    for name in FILES:
+        text = (folder / name).read_text("utf-8")
+        file = json.loads(text, parse_float=Decimal)
+        notes = file.get("notes", {})
+        drawn_here = filter(_is_drawn_here, file["cases"])
+        cases += [_case(case, notes) for case in drawn_here]
+    return [*cases, *_rows(), *_seeded_draws()]
 
 
 def _is_drawn_here(given: Mapping[str, Any]) -> bool:
@@ -160,7 +160,9 @@ def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str
         expected["next_state"] = np.array(given["next_state"], np.uint32)
     elif example.node_state is not None:
         expected["next_state"] = example.next_state()
-    near = _from_hex(given["near"], type_) if "near" in given else None
+    near = None
+    if "near" in given:
+        near = _from_hex(given["near"], type_)
     return Vector(example, expected, given.get("printed"), near)
 
 
@@ -169,14 +171,19 @@ def _state(given: Mapping[str, Any], alignment: str) -> GeneratorState | None:
     words = given.get("state")
     if "seed" in given:
         words = generator.of_seed("", given["seed"])
-    return None if words is None else generator.state.from_array(np.array(words, np.uint32))
+    if words is None:
+        return None
+    return generator.state.from_array(np.array(words, np.uint32))
 
 
 def _argument(given: Any) -> Any:
     """A number, or a tensor: its type, its shape and its bytes in hex."""
     if not isinstance(given, dict):
-        return float(given) if isinstance(given, Decimal) else given
-    return _from_hex(given["hex"], BY_NAME[given["type"]]).reshape(given["shape"])
+        if isinstance(given, Decimal):
+            return float(given)
+        return given
+    flat = _from_hex(given["hex"], BY_NAME[given["type"]])
+    return flat.reshape(given["shape"])
 
 
 def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
@@ -230,20 +237,20 @@ def _rows() -> list[Case]:
             shape = (3, 1) if operator is operators.RANDOM_TOKEN else (3, 5)
             example = Example(shape, type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
             alone = [_row(example, row).in_numpy() for row in range(len(_ROW_STATES))]
-            expected = {
-                o.name: (np.stack if o.is_state else np.concatenate)([row[o.name] for row in alone])
-                for o in operator.outputs
-            }
+            expected = {}
+            for output in operator.outputs:
+                join = np.stack if output.is_state else np.concatenate
+                expected[output.name] = join([row[output.name] for row in alone])
             cases.append(Case(f"{ROWS} {operator.name}", (Vector(example, expected),), type_))
     return cases
 
 
 def _row(example: Example, row: int) -> Example:
     """A row of an example, alone."""
-    arguments = {
-        name: given[row : row + 1] if np.ndim(given) == 2 else given
-        for name, given in example.arguments.items()
-    }
+    arguments = {}
+    for name, given in example.arguments.items():
+        has_rows = np.ndim(given) == 2
+        arguments[name] = given[row : row + 1] if has_rows else given
     return dataclasses.replace(
         example,
         shape=(1, *example.shape[1:]),

@@ -63,8 +63,9 @@ class Example:
     @property
     def node_seeds(self) -> dict[str, int]:
         """The seeds that the node is given; the state includes those of a run."""
-        seeds = (self.global_seed, self.op_seed) if self.run is None else (0, 0)
-        return dict(zip(("global_seed", "op_seed"), seeds, strict=True))
+        if self.run is not None:
+            return {"global_seed": 0, "op_seed": 0}
+        return {"global_seed": self.global_seed, "op_seed": self.op_seed}
 
     def model(self) -> onnx.ModelProto:
         """The model of one node that draws this."""
@@ -93,19 +94,24 @@ class Example:
         state = self._state_array()
         draw = getattr(reference, self.operator.function)
         results = draw(**self._arguments(), state=state)
-        outputs = self.operator.outputs if state is not None else self.operator.values_outputs
+        outputs = self.operator.outputs
+        if state is None:
+            outputs = self.operator.values_outputs
         return dict(zip((o.name for o in outputs), results, strict=False))
 
     def _state_array(self) -> NDArray[np.uint32] | None:
         if self.rows:
             return np.stack([row.to_array() for row in self.rows])
-        return None if self.node_state is None else self.node_state.to_array()
+        if self.node_state is None:
+            return None
+        return self.node_state.to_array()
 
     def next_state(self) -> NDArray[np.uint32]:
         """The state after this draw."""
         assert isinstance(self.node_state, PhiloxState), "not seeds alone, nor another generator"
         # Not by `advance` and the rules of the distributions, since those are what we verify.
-        counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
+        blocks = -(-self._words() // 4)
+        counter = (self.node_state.counter + blocks) % 2**128
         return PhiloxState(counter, self.node_state.key).to_array()
 
     def _words(self) -> int:
@@ -139,7 +145,8 @@ class Example:
     def __str__(self) -> str:
         parts = [f"{self.operator.name} {self.type.name}", f"shape {list(self.shape)}"]
         if self.arguments:
-            parts.append(", ".join(f"{name} {_shown(a)}" for name, a in self.arguments.items()))
+            shown = [f"{name} {_shown(given)}" for name, given in self.arguments.items()]
+            parts.append(", ".join(shown))
         if self.global_seed or self.op_seed:
             parts.append(f"global_seed {self.global_seed}, op_seed {self.op_seed}")
         if self.run is not None:

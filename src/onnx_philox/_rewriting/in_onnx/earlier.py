@@ -81,7 +81,7 @@ def counts_runs(model: ir.Model) -> bool:
     for steps, words in permutations(added, 2):
         # Of an IR version before 4 a constant is an input, too.
         given = steps.const_value
-        numbers = _words(steps) if given is None else given.numpy()
+        numbers = given.numpy() if given is not None else _words(steps)
         if are_runs(numbers) and graphs.source(words).name == STATE:
             return True
     return False
@@ -115,7 +115,9 @@ def _words(value: ir.Value) -> NDArray[Any] | None:
         # Before opset 9 a Constant holds floats only.
         array = constant(node.inputs[0])
         is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
-        return array.astype(np.uint32) if is_cast and array is not None else None
+        if not is_cast or array is None:
+            return None
+        return array.astype(np.uint32)
     return constant(value)
 
 

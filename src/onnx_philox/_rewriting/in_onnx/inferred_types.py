@@ -70,7 +70,9 @@ class Types:
     def dimensions(self, value: ir.Value) -> tuple[int | str | None, ...] | None:
         """Those of the shape: numbers, names, None for those that have neither."""
         shape = self.shape(value)
-        return None if shape is None else tuple(d if isinstance(d, int) else d.value for d in shape)
+        if shape is None:
+            return None
+        return tuple(d if isinstance(d, int) else d.value for d in shape)
 
     def is_scalar(self, value: ir.Value) -> bool:
         """Whether a value surely has no dimension.
@@ -141,8 +143,11 @@ def _of_the_same_type(value: ir.Value, model: ir.Model) -> ir.Value | None:
     given = schema.inputs[0]
     output = schema.outputs[: 1 + (value.index() or 0)][-1]
     # Each state of a Scan has its own type, under one name.
-    is_same = given.type_str == output.type_str and given.is_homogeneous and output.is_homogeneous
-    return node.inputs[0] if is_same else None
+    if given.type_str != output.type_str:
+        return None
+    if not given.is_homogeneous or not output.is_homogeneous:
+        return None
+    return node.inputs[0]
 
 
 def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | None:

@@ -57,7 +57,9 @@ def state_of(
         return State(opset8.convert(bits, "i64").output(0), bits)
     if seed is None:
         return State.of_words(_new_input(model, batch))
-    words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
+    words = np.zeros(STATE_WORDS, np.uint32)
+    if has_key:
+        words = run_words(OWNER, seed)
     return _constant_state(opset8.constant(words, name=STATE))
 
 
@@ -65,7 +67,8 @@ def state_of_kept(recorded: Recorded) -> State:
     """A state beside that of an earlier version, whose nodes have the key."""
     assert recorded.seed is not None, "the state is an input"
     name = f"{DOMAIN}.state_of_seed_{recorded.seed}"
-    return _constant_state(opset8.constant(run_words(OWNER, recorded.seed), name=name))
+    words = run_words(OWNER, recorded.seed)
+    return _constant_state(opset8.constant(words, name=name))
 
 
 def _constant_state(node: ov.Node) -> State:
@@ -106,7 +109,8 @@ def _checked(words: ov.Output, batch: Batch) -> ov.Output:
     The operators take a single state for any shape, so they cannot refuse it.
     """
     zero = np.int64(0)
-    rows = opset8.gather(opset8.shape_of(batch.input), np.array([batch.axis], np.int64), zero)
+    axis = np.array([batch.axis], np.int64)
+    rows = opset8.gather(opset8.shape_of(batch.input), axis, zero)
     split = opset8.variadic_split(words, zero, rows)
     name = f"{ROWS_CHECK}{batch.called}"
     split.set_friendly_name(f"{DOMAIN}.{name}")
@@ -176,4 +180,6 @@ def _other_branch(owner: Owner) -> ov.Model:
 
 def _in_order(owner: Owner, own: Any, other: Any) -> tuple[Any, Any]:
     """The two of a branch and the other one, that of the condition's truth first."""
-    return (other, own) if owner.index else (own, other)
+    if owner.index:
+        return other, own
+    return own, other

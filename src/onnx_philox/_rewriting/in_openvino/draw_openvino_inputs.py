@@ -74,7 +74,8 @@ def _draw(drawn: DrawnInput, parameter: ov.Node, shape: ov.Output, number: int) 
     """The draw in the place of an input."""
     type_ = parameter.get_element_type()
     known = arrays.element_type(type_)
-    values = drawn.values(known if isinstance(known, ElementType) else None, arrays.name(type_))
+    type_of_input = known if isinstance(known, ElementType) else None
+    values = drawn.values(type_of_input, arrays.name(type_))
     operator = drawn.law.operator
     given = {operator.size_input.name: shape, **drawn.parameters(values)}
     said = {OUTPUT_TYPE: values.name}

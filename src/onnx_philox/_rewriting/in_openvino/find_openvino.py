@@ -63,7 +63,9 @@ def _of_one(uniform: UniformNode) -> NewDraw:
     draw = openvino_patterns.comparison(uniform)
     if uniform.seeds is not None:
         # The same words, and so the same booleans; integers would be others.
-        return uniform.draw() if draw is None else replace(draw, seeds=uniform.seeds)
+        if draw is None:
+            return uniform.draw()
+        return replace(draw, seeds=uniform.seeds)
     if draw is None and not graphs.awaits_state(uniform.site.node):
         # A module's own integers are rounded floats, as in its file of ONNX.
         draw = openvino_patterns.integers(uniform)

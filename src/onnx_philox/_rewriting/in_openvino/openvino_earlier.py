@@ -52,7 +52,8 @@ class Ours:
 
     def keeping(self) -> Ours:
         """The same node, of which it is known that it kept its seeds."""
-        return replace(self, stream=replace(self.stream, kept=self.generator.alignment))
+        kept = replace(self.stream, kept=self.generator.alignment)
+        return replace(self, stream=kept)
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,23 @@ class Recorded(recorded.Recorded[ov.Node]):
     @property
     def state_name(self) -> str:
         """What the state is called; empty if there is none."""
-        return "" if self.state is None else graphs.name_of(self.state)
+        if self.state is None:
+            return ""
+        return graphs.name_of(self.state)
 
     @property
     def all_streams(self) -> Streams:
         """The streams of all these nodes; the next state is empty where it is no output."""
         streams = sorted((each.stream for each in self.ours), key=lambda stream: stream.order)
-        return Streams(self.state_name or STATE, self.next_state or "", None, tuple(streams))
+        state = self.state_name or STATE
+        return Streams(state, self.next_state or "", None, tuple(streams))
 
     @property
     def served_streams(self) -> Streams | None:
         """The same; None if the model has no state as an input and the next as an output."""
-        return None if self.next_state is None else self.all_streams
+        if self.next_state is None:
+            return None
+        return self.all_streams
 
 
 @dataclass(frozen=True)

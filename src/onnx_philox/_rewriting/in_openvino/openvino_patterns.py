@@ -64,7 +64,9 @@ def normals(uniforms: Iterable[UniformNode]) -> dict[str, NewDraw]:
     by_name = {uniform.site.node.get_name(): uniform for uniform in uniforms}
     found: dict[str, NewDraw] = {}
     for name, uniform in by_name.items():
-        draw = None if name in found else _normal(uniform, by_name)
+        draw = None
+        if name not in found:
+            draw = _normal(uniform, by_name)
         if draw is not None and not draw.covered & found.keys():
             found |= dict.fromkeys(draw.covered, draw)
     return found
@@ -75,7 +77,10 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     drawn = u.site.node.output(0)
     # convert_model makes one of the two uniforms of a normal of ONNX, which then is none.
     is_merged = len(drawn.get_target_inputs()) == 2
-    logarithm = _logarithm(drawn) if is_merged else _after(drawn, "Log")
+    if is_merged:
+        logarithm = _logarithm(drawn)
+    else:
+        logarithm = _after(drawn, "Log")
     radius = _after(_scaled(logarithm, -2), "Sqrt")
     reader = None if radius is None else only_reader(radius)
     if reader is None or reader[0].get_type_name() != "Multiply":
@@ -94,7 +99,8 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     if not is_merged and only_reader(angle) is None:
         return None
     low, high = u.bounds
-    start, end = v.bounds
+    start = v.bounds[0]
+    end = v.bounds[1]
     if low is None or high is None or start is None or end is None:
         return None
     is_radius = 0 <= low.item() <= _TINY and high.item() == 1
@@ -123,7 +129,9 @@ def _factored(angle: ov.Output) -> tuple[ov.Output, float] | None:
     for factor, other in ((left, right), (right, left)):
         known = number(factor)
         if known is not None:
-            return (other, known) if _fits(factor, other) else None
+            if not _fits(factor, other):
+                return None
+            return other, known
     return None
 
 
@@ -131,7 +139,9 @@ def _logarithm(output: ov.Output) -> ov.Output | None:
     """The logarithm, if one of several readers takes it."""
     readers = (reader.get_node() for reader in output.get_target_inputs())
     logarithms = [node.output(0) for node in readers if node.get_type_name() == "Log"]
-    return logarithms[0] if len(logarithms) == 1 else None
+    if len(logarithms) != 1:
+        return None
+    return logarithms[0]
 
 
 def _moved(output: ov.Output) -> tuple[ov.Output, float, float]:
@@ -152,8 +162,12 @@ def _after(output: ov.Output | None, kind: str) -> ov.Output | None:
 
 
 def _scaled(output: ov.Output | None, by: float) -> ov.Output | None:
-    found = None if output is None else _with_number(output, "Multiply")
-    return found[0] if found is not None and found[1] == by else None
+    if output is None:
+        return None
+    found = _with_number(output, "Multiply")
+    if found is None or found[1] != by:
+        return None
+    return found[0]
 
 
 def _with_number(output: ov.Output, kind: str) -> tuple[ov.Output, float] | None:
@@ -164,14 +178,17 @@ def _with_number(output: ov.Output, kind: str) -> tuple[ov.Output, float] | None
     node, index = reader
     other = node.input_value(1 - index)
     known = number(other)
-    return (node.output(0), known) if known is not None and _fits(other, output) else None
+    if known is None or not _fits(other, output):
+        return None
+    return node.output(0), known
 
 
 def _fits(given: ov.Output, output: ov.Output) -> bool:
     """Whether a constant adds no dimension to an output."""
     shape = dimensions(given)
     drawn = dimensions(output)
-    return shape is not None and len(shape) <= (0 if drawn is None else len(drawn))
+    rank = 0 if drawn is None else len(drawn)
+    return shape is not None and len(shape) <= rank
 
 
 def _are_alike(u: UniformNode, v: UniformNode) -> bool:
@@ -195,7 +212,9 @@ def _shape_source(shape: ov.Output) -> ov.Output | None:
     node = shape.get_node()
     while node.get_type_name() == "Convert":
         node = node.input_value(0).get_node()
-    return node.input_value(0) if node.get_type_name() == "ShapeOf" else None
+    if node.get_type_name() != "ShapeOf":
+        return None
+    return node.input_value(0)
 
 
 def comparison(uniform: UniformNode) -> NewDraw | None:
@@ -255,13 +274,17 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
 
 def integers(uniform: UniformNode) -> NewDraw | None:
     """The integer that scaling, rounding down and a Convert make of a uniform number."""
-    low, high = uniform.bounds
+    low = uniform.bounds[0]
+    high = uniform.bounds[1]
     if uniform.values not in (F32, F64) or low is None or high is None:
         return None
     lowest_float = Fraction(float(low))
     scaled = comparisons.Scaled(Fraction(float(high)) - lowest_float, lowest_float)
     value = uniform.site.node.output(0)
-    while (reader := only_reader(value)) is not None:
+    while True:
+        reader = only_reader(value)
+        if reader is None:
+            break
         node, index = reader
         kind = node.get_type_name()
         value = node.output(0)
@@ -272,7 +295,8 @@ def integers(uniform: UniformNode) -> NewDraw | None:
             other = node.input_value(1 - index)
             known = number(other) if _fits(other, value) else None
         step = None
-        if not (kind in ("Subtract", "Divide") and index == 1):
+        is_second = kind in ("Subtract", "Divide") and index == 1
+        if not is_second:
             exact = None if known is None else Fraction(known)
             step = scaled.then(_ONNX_NAMES.get(kind, kind), exact)
         if step is None:
@@ -281,7 +305,9 @@ def integers(uniform: UniformNode) -> NewDraw | None:
     else:
         return None
     type_ = arrays.element_type(value.get_element_type())
-    found = scaled.integers(type_.dtype) if isinstance(type_, ElementType) else None
+    found = None
+    if isinstance(type_, ElementType):
+        found = scaled.integers(type_.dtype)
     if found is None:
         return None
     lowest, count = found
@@ -318,7 +344,9 @@ def _words(uniform: UniformNode, value: ov.Output) -> NewDraw | None:
 
     def make(emit: EmitDraw) -> ov.Output:
         bits = emit(factories.random_generator, shape=uniform.shape).output(0)
-        return bits if kind == ov.Type.u32 else opset8.convert(bits, kind).output(0)
+        if kind == ov.Type.u32:
+            return bits
+        return opset8.convert(bits, kind).output(0)
 
     return NewDraw(uniform.site, RANDOM_GENERATOR, arrays.name(kind), value, make)
 
@@ -338,7 +366,9 @@ def _as_drawn(array: NDArray[Any], uniform: UniformNode) -> NDArray[Any] | None:
         return None
     if array.size == 1:
         return array.reshape(())
-    return array if array.shape == uniform.dimensions else None
+    if array.shape != uniform.dimensions:
+        return None
+    return array
 
 
 def _is_own(uniform: UniformNode, p: ov.Output) -> bool:
@@ -384,7 +414,8 @@ def _clamped(threshold: ov.Output, *, is_negated: bool) -> ov.Output:
     A comparison with NaN is never true, so where it is negated NaN must count as 1. Our node knows
     these very nodes, reads what is before them, and clamps exactly.
     """
-    zero, one = (opset8.constant(np.float32(known)).output(0) for known in (0, 1))
+    zero = opset8.constant(np.float32(0)).output(0)
+    one = opset8.constant(np.float32(1)).output(0)
     if is_negated:
         is_within = opset8.less(threshold, one)
         otherwise = one

@@ -31,7 +31,9 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
     attributes = _Attributes(node)
 
     def numbers(index: int) -> Sequence[Dimension] | None:
-        return sizes.numbers(values[index]) if index < len(values) else None
+        if index >= len(values):
+            return None
+        return sizes.numbers(values[index])
 
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",

@@ -18,10 +18,11 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
+from onnx_philox._rewriting.in_openvino.drawn_shapes import shape_of_drawn
 from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows
 from onnx_philox._rewriting.in_openvino.openvino_row_walk import RowWalk
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
-from onnx_philox._rewriting.in_openvino.symbols import Symbols, drawn
+from onnx_philox._rewriting.in_openvino.symbols import Symbols
 from onnx_philox._rewriting.not_rows import (
     ONE_STATE,
     of_count,
@@ -73,7 +74,7 @@ class Rows:
         inputs = {name_of(node): node for node in model.get_parameters()}
         self._symbols = Symbols(model, inputs, asked.batch)
         shapes = {name: self._symbols.of(node.output(0)) for name, node in inputs.items()}
-        self._shapes = {each.site.node.get_name(): drawn(each.site.node) for each in draws}
+        self._shapes = {each.site.node.get_name(): shape_of_drawn(each.site.node) for each in draws}
         said = self._symbols.laid or asked.batch
         remedy = "Convert or reshape the model with a batch of -1"
 

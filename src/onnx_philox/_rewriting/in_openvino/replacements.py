@@ -97,7 +97,9 @@ def inlined_comparison(node: ov.Node) -> ov.Node | None:
     if read is None:
         return None
     reader, index = read
-    return reader if _is_a(reader, "Greater") and index == 0 else None
+    if not _is_a(reader, "Greater") or index != 0:
+        return None
+    return reader
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ class UniformNode:
     def is_unit(self) -> bool:
         """Whether its numbers lie in [0, 1)."""
         low, high = self.bounds
-        return low is not None and high is not None and (low.item(), high.item()) == (0, 1)
+        if low is None or high is None:
+            return False
+        return bool(low.item() == 0 and high.item() == 1)
 
     @classmethod
     def read(cls, site: Site, *, keep_seeds: bool) -> UniformNode:
@@ -259,12 +263,16 @@ def _doubt_of_weights(value: ov.Output, *, is_log: bool) -> Doubt | None:
         value = value.get_node().input_value(0)
     kind = value.get_node().get_type_name()
     if not is_log:
-        return doubts.LOGARITHMS if kind in _LOGARITHMS else None
+        if kind not in _LOGARITHMS:
+            return None
+        return doubts.LOGARITHMS
     array = constant(value)
     are_probabilities = kind in GIVES_PROBABILITIES
     if array is not None:
         are_probabilities = doubts.sum_to_one(array)
-    return doubts.PROBABILITIES if are_probabilities else None
+    if not are_probabilities:
+        return None
+    return doubts.PROBABILITIES
 
 
 def without_state(site: Site) -> NewDraw:

@@ -48,7 +48,9 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
     new = model.clone()
     draw_inputs(new, asked.drawn_inputs)
     report = order.rewrite(FORMAT, new, asked)
-    return new if report.is_changed else model, report
+    if report.is_changed:
+        return new, report
+    return model, report
 
 
 def _check(
@@ -103,7 +105,8 @@ def _check_names(model: ov.Model) -> None:
 def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> ov.Node:
     """Puts a draw in its place; returns its node."""
     carrier = Carrier(draw.site.owners, has_rows=plan.batch is not None)
-    given = _seeds_and_state(draw, state if draw.seeds is None else of_kept, carrier, plan)
+    own = of_kept if draw.seeds else state
+    given = _seeds_and_state(draw, own, carrier, plan)
     made: list[ov.Node] = []
 
     def emit(factory: Any, *arguments: Any, **named: Any) -> ov.Node:
@@ -138,7 +141,9 @@ def _seeds_and_state(draw: NewDraw, state: State, carrier: Carrier, plan: _Plan)
     global_seed, op_seed = draw.seeds or (plan.global_seed, draw.stream)
     if not draw.generator.is_counter_based:
         return _of_seed(draw.generator, global_seed)
-    bits = carrier.carry_in(state.words) if draw.site.owners else state.bits
+    bits = state.bits
+    if draw.site.owners:
+        bits = carrier.carry_in(state.words)
     return {"global_seed": global_seed, "op_seed": op_seed, "state": bits}
 
 
@@ -153,7 +158,10 @@ def _of_seed(generator: Generator, seed: int) -> dict[str, Any]:
 def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
     recorded = openvino_earlier.read(model)
-    ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
+    ours = []
+    for each in recorded.ours:
+        is_kept = each.node.get_name() in kept
+        ours.append(each.keeping() if is_kept else each)
     recorded = replace(recorded, ours=tuple(ours))
     has_kept = any(each.is_kept for each in recorded.rewritten)
     if recorded.next_state is None and not has_kept:

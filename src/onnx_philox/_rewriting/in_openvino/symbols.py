@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
-from openvino import opset8
 from openvino.op import util
 
-from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
 from onnx_philox._rewriting.in_openvino import dimension_rules
+from onnx_philox._rewriting.in_openvino.drawn_shapes import shape_of_drawn
 from onnx_philox._rewriting.in_openvino.openvino_steps import Sizes, step_of
 from onnx_philox._rewriting.in_openvino.tensor_numbers import (
     bounds,
@@ -124,7 +123,7 @@ class Symbols:
 
     def of_drawn(self, node: ov.Node) -> Dimensions | None:
         """The dimensions of what a random node draws."""
-        dims = self.of_shape(drawn(node))
+        dims = self.of_shape(shape_of_drawn(node))
         said = self.numbers(node.input_value(0))
         kind = node.get_type_name()
         has_shape = kind == "RandomUniform"
@@ -493,27 +492,3 @@ def _completed(dims: Sequence[Dimension], said: Sequence[Dimension]) -> Dimensio
         if found[axis] is None:
             found[axis] = number
     return tuple(found)
-
-
-def drawn(node: ov.Node) -> ov.PartialShape:
-    """The shape of what a random node draws, with symbols, which our own nodes do not carry on."""
-    if node.get_type_name() == "Multinomial":
-        return node.input_value(0).get_partial_shape()
-    if not is_ours(node):
-        return node.output(0).get_partial_shape()
-    like = opset8.broadcast(np.int32(0), _sizes(node))
-    return like.output(0).get_partial_shape()
-
-
-def _sizes(node: ov.Node) -> ov.Node | ov.Output:
-    """The dimensions of what a node of this package draws."""
-    operator = OPERATORS[node.get_type_name()]
-    given = node.input_value(0)
-    if operator.has_shape:
-        return given
-    sizes = opset8.shape_of(given)
-    if operator.size_input.role is Role.DATA:
-        return sizes
-    rows = opset8.gather(sizes, np.array([0]), np.int64(0))
-    samples = node.output(0).get_partial_shape()[1].get_length()
-    return opset8.concat([rows, np.array([samples])], 0)

@@ -173,7 +173,9 @@ def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
     if not replacement and num_samples != 1:
         attributes["replacement"] = 0
     drawn = _drawn(w, RANDOM_CATEGORICAL, I64, w.op("Log", weights), **attributes)
-    return w.op("Squeeze", drawn, axis) if is_one_row else drawn
+    if is_one_row:
+        drawn = w.op("Squeeze", drawn, axis)
+    return drawn
 
 
 def dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
@@ -198,11 +200,15 @@ def feature_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
 
 
 def alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
-    return _noisy(w, x, w.shape(x), p, is_alpha=True) if train else x
+    if not train:
+        return x
+    return _noisy(w, x, w.shape(x), p, is_alpha=True)
 
 
 def feature_alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
-    return _noisy(w, x, w.features(x), p, is_alpha=True) if train else x
+    if not train:
+        return x
+    return _noisy(w, x, w.features(x), p, is_alpha=True)
 
 
 def rrelu(w: Writer, x: Any, low: float, high: float, training: bool) -> Any:
@@ -303,7 +309,9 @@ def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
 
 def _weights(w: Writer, x: Any) -> Any:
     """Probabilities, weights, alphas or rates, in a type that the operators take."""
-    return x if w.element(w.kind(None, x)) is F64 else w.cast(x, F32)
+    if w.element(w.kind(None, x)) is F64:
+        return x
+    return w.cast(x, F32)
 
 
 def _computed(w: Writer, kind: Any) -> Any:

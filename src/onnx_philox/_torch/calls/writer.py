@@ -68,7 +68,7 @@ class Writer(Protocol):
         """The last dimension of a value, as a row of one or a number."""
 
     def products(self, x: Any, y: Any, _rank: int | None) -> Any:
-        """Those of the rows of both; a rank is that of both."""
+        """The products of the rows of two tensors, both of this rank."""
 
     def repeated(self, x: Any, query: Any) -> Any:
         """Keys or values, each as often as queries share it."""

@@ -65,9 +65,13 @@ def carried(program: Any, ignored: int = 0) -> tuple[str, ...]:
     if not any(spec.kind.name in _CHANGES for spec in signature.output_specs):
         return ()
     (output,) = (node for node in program.graph_module.graph.nodes if node.op == "output")
-    ends = list(zip(output.args[0], signature.output_specs, strict=True))
-    changes = {spec.target: value for value, spec in ends if spec.kind.name in _CHANGES}
-    results = [value for value, spec in ends if spec.kind.name == "USER_OUTPUT"]
+    changes = {}
+    results = []
+    for value, spec in zip(output.args[0], signature.output_specs, strict=True):
+        if spec.kind.name in _CHANGES:
+            changes[spec.target] = value
+        elif spec.kind.name == "USER_OUTPUT":
+            results.append(value)
     results = results[: len(results) - ignored]
     # What a buffer holds is known after a call, and read in the next one.
     before = {name: Of(frozenset([name])) for name in changes}
@@ -88,7 +92,8 @@ def carried(program: Any, ignored: int = 0) -> tuple[str, ...]:
 def said(names: tuple[str, ...]) -> str:
     """What becomes of them, in words."""
     listed = " and ".join(map(repr, names))
-    them, each = ("it", "it") if len(names) == 1 else ("them", "each")
+    them = "it" if len(names) == 1 else "them"
+    each = "it" if len(names) == 1 else "each"
     return (
         f"forward changes {listed}, on which the noise depends, and a model does not keep {them} "
         "from run to run: each run begins as the first one, so the noise of successive runs is "
@@ -106,7 +111,8 @@ def _walk(program: Any, before: dict[str, Of]) -> tuple[dict[Any, Of], frozenset
     met: frozenset[str] = frozenset()
     for node in program.graph_module.graph.nodes:
         if node.op == "placeholder":
-            of_node[node] = before.get(named.get(node.name, ""), Of(has_inputs=node.name in inputs))
+            known = Of(has_inputs=node.name in inputs)
+            of_node[node] = before.get(named.get(node.name, ""), known)
             continue
         parts = [of_node[source] for source in sources(node)]
         whole = Of()
@@ -141,7 +147,9 @@ def draws_at(program: Any, node: Any) -> bool:
 
 def is_mask(node: Any) -> bool:
     """Whether a call draws what its data do not change, and masks them by it."""
-    return hasattr(node.target, "_schema") and any(name in arguments(node) for name in _MASKS)
+    if not hasattr(node.target, "_schema"):
+        return False
+    return any(name in arguments(node) for name in _MASKS)
 
 
 def sources(node: Any) -> list[Any]:

@@ -184,7 +184,9 @@ def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
         if array is not None:
             return int(array.prod())
     shape = types.shape(node.outputs[0])
-    return math.prod(shape.numpy()) if shape is not None and shape.is_static() else None
+    if shape is None or not shape.is_static():
+        return None
+    return math.prod(shape.numpy())
 
 
 def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:

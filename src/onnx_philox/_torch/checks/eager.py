@@ -96,7 +96,9 @@ def run(
         torch.default_generator.manual_seed(seed)
         if then is not Then.AFRESH:
             first = call()
-            return replace(first, again=call()) if then is Then.AGAIN else first
+            if then is Then.AGAIN:
+                return replace(first, again=call())
+            return first
         with _restored(module):
             first = call()
         return replace(first, again=call())
@@ -159,20 +161,26 @@ def _place(
     of_call |= zip(of_call, args, strict=False)
     of_call |= kwargs
     drawn = left.pop(0)
-    target = result[1] if kind == "native_dropout" else result
+    target = result
+    if kind == "native_dropout":
+        target = result[1]
     if not isinstance(target, torch.Tensor) or drawn.size != target.numel():
         return f"{kind} is not what the model draws there"
     wide = torch.from_numpy(drawn.astype(np.float64)).reshape(target.shape)
     if kind == "native_dropout":
         # As torch: nothing is kept of p 1.
-        scale = 1 / (1 - of_call["p"]) if of_call["p"] < 1 else 0
-        result[0].copy_(torch.where(wide > 0, of_call["input"] * scale, 0))
+        scale = 0
+        if of_call["p"] < 1:
+            scale = 1 / (1 - of_call["p"])
+        kept = torch.where(wide > 0, of_call["input"] * scale, 0)
+        result[0].copy_(kept)
     elif kind == "normal" and "Tensor" in func._overloadname:
         wide = wide * of_call["std"] + of_call["mean"]
     elif kind == "log_normal":
         wide = wide.exp()
     elif kind == "cauchy":
-        wide = of_call["median"] + of_call["sigma"] * torch.tan(torch.pi * (wide - 0.5))
+        turn = torch.pi * (wide - 0.5)
+        wide = of_call["median"] + of_call["sigma"] * torch.tan(turn)
     elif kind == "_sample_dirichlet":
         wide = wide.clamp_min(torch.finfo(torch.float64).tiny)
         wide = wide / wide.sum(-1, keepdim=True)
@@ -189,7 +197,9 @@ def _restored(module: Any) -> Iterator[None]:
     from torch.utils import _pytree
 
     modules = dict(module.named_modules())
-    buffers = [(each, name, b) for each in modules.values() for name, b in each._buffers.items()]
+    buffers = []
+    for each in modules.values():
+        buffers += [(each, name, buffer) for name, buffer in each._buffers.items()]
     # Lists and dicts as they are now, of the same tensors.
     own = {
         path: _pytree.tree_map(lambda leaf: leaf, attributes.own_attributes(each))

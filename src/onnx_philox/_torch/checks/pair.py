@@ -64,10 +64,11 @@ class Pair:
 
         leaves = self._leaves
         if row is not None:
-            leaves = [
-                leaf.narrow(self._batched[name], row, 1) if name in self._batched else leaf
-                for name, leaf in zip(self._names, leaves, strict=True)
-            ]
+            own = []
+            for name, leaf in zip(self._names, leaves, strict=True):
+                axis = None if name is None else self._batched.get(name)
+                own.append(leaf if axis is None else leaf.narrow(axis, row, 1))
+            leaves = own
         args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
         try:
             return eager.run(self._module, args, kwargs, seed, given, then)
@@ -99,7 +100,9 @@ class Pair:
         args, kwargs = _pytree.tree_unflatten(self._leaves, self._tree)
         kept = two_calls.carried(self._module, args, kwargs, run.changed)
         program = self.of_program() if run.writes else None
-        of_program = () if program is None else carried.carried(program._module)
+        of_program: tuple[str, ...] = ()
+        if program is not None:
+            of_program = carried.carried(program._module)
         return tuple(dict.fromkeys((*of_program, *kept)))
 
     @property
@@ -171,11 +174,12 @@ class Pair:
         import torch
 
         named = zip(self._names, self._leaves, strict=True)
-        return {
-            name: eager.array(leaf) if isinstance(leaf, torch.Tensor) else np.asarray(leaf)
-            for name, leaf in named
-            if name is not None
-        }
+        feeds = {}
+        for name, leaf in named:
+            if name is not None:
+                is_tensor = isinstance(leaf, torch.Tensor)
+                feeds[name] = eager.array(leaf) if is_tensor else np.asarray(leaf)
+        return feeds
 
     def _names_of_leaves(self) -> list[str | None]:
         """The model's input that each leaf is; None of one that is no input of it."""

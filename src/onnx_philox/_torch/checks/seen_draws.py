@@ -67,7 +67,8 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
 def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs: int) -> Seen:
     known = RUNTIMES[runtime.runtime]
     given = Given.of("onnx_philox.torch", proto)
-    options = known.options.of(AUTO, "f32" if known.precisions else None)
+    precision = "f32" if known.precisions else None
+    options = known.options.of(AUTO, precision)
     try:
         loaded = runtime.open(ToOpen(given, options))
     except (ArgumentError, runtime.not_carried_error):
@@ -78,7 +79,8 @@ def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs
     names = {port.name for port in loaded.inputs}
 
     def of_state(feeds: Arrays, runs: int) -> Seen:
-        outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
+        taken = {name: array for name, array in feeds.items() if name in names}
+        outputs = dict(loaded.run(taken))
         after = outputs.pop(NEXT_STATE, None)
         if after is None or runs == 1:
             return Seen(outputs, after)
@@ -119,7 +121,8 @@ def run_beside_reference(
         drawn[stream] = known[node.output[op.drawn_output]]
         problems += _problems(node, known, attributes, state)
     asked = {name: array for name, array in seen.outputs.items() if name in own}
-    return Seen(asked, seen.after, None, drawn, problems[0] if problems else None)
+    problem = problems[0] if problems else None
+    return Seen(asked, seen.after, None, drawn, problem)
 
 
 def _with_all_shown(model: onnx.ModelProto) -> list[onnx.NodeProto]:
@@ -168,4 +171,6 @@ def _problems(
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:
     value = onnx.helper.get_attribute_value(attribute)
-    return value.decode() if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return value.decode()
+    return value

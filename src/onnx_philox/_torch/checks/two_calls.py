@@ -43,7 +43,9 @@ def carried(
     except Exception:
         # A module that torch exports for one call alone: nothing is known of a second one.
         return ()
-    return tuple(sorted(names)) if _second_depends(program) else ()
+    if not _second_depends(program):
+        return ()
+    return tuple(sorted(names))
 
 
 def _twice(module: Any) -> Any:

@@ -101,7 +101,8 @@ def verify_export(
     generator = GENERATOR if recorded.state is None else recorded.generator
     # A Bernoulli draws torch's share.
     report = rewrite(made, Asked(alignment=generator.alignment, invert_bernoulli=()))
-    seed = seed if report.seed is None else report.seed
+    if report.seed is not None:
+        seed = report.seed
     pair = Pair(OWNER, made, model, args, kwargs or {})
     tolerances = against.OutputTolerances(rtol, atol, pair.narrow())
     if generator is GENERATOR:
@@ -233,7 +234,9 @@ def _ends(result: seen_draws.Seen, row: int | None, eager: Eager) -> str | None:
     """Whether a run ends elsewhere than torch, in words."""
     if result.after is None or eager.sets_generator:
         return None
-    words = result.after if row is None else result.after[row]
+    words = result.after
+    if row is not None:
+        words = words[row]
     if TorchState.from_array(words) == eager.after:
         return None
     return "It ends in another state than torch."
@@ -336,7 +339,8 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
             "The module sets torch's generator itself, as torch.manual_seed does: a model cannot, "
             "and draws on from where it is. Take the call out of forward."
         )
-    if names := pair.training_norms():
+    names = pair.training_norms()
+    if names:
         notes.append(
             f"{names} is a BatchNorm in training: it normalises by this batch, and changes its "
             "statistics in each run. Call eval() on it before the export."
@@ -351,7 +355,8 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
             "This torch runs without AVX2 (its CPU capability is DEFAULT): its normals differ in "
             "the last bits from those with AVX2, which the model draws."
         )
-    if devices := pair.devices():
+    devices = pair.devices()
+    if devices:
         notes.append(
             f"The module runs on {' and '.join(devices)}, with another generator than the CPU's."
         )

@@ -68,7 +68,10 @@ def changed(before: Mapping[Attribute, Any], module: Any) -> list[Attribute]:
 
 def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
     """The attributes as a module's users know them: ``block.previous``."""
-    return tuple(f"{path}.{name}" if path else name for path, name in attributes)
+    names = []
+    for path, name in attributes:
+        names.append(f"{path}.{name}" if path else name)
+    return tuple(names)
 
 
 @contextlib.contextmanager

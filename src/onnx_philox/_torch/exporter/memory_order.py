@@ -17,7 +17,8 @@ def order_of(value: Any) -> list[int] | None:
     sizes, strides = _sizes_and_strides(value)
     if 0 in sizes:
         return list(range(len(sizes)))
-    wide = sorted((i for i, size in enumerate(sizes) if size != 1), key=lambda i: -strides[i])
+    long = (i for i, size in enumerate(sizes) if size != 1)
+    wide = sorted(long, key=lambda i: -strides[i])
     reach = 0
     for i in reversed(wide):
         if strides[i] <= reach:
@@ -31,7 +32,8 @@ def lies_in_order(value: Any, batch: Any = None) -> bool:
     """Whether a tensor is contiguous, in the sizes of the example: a row of it, given the batch."""
     sizes, strides = _sizes_and_strides(unmapped(value), batch)
     expected = 1
-    for size, stride in reversed(list(zip(sizes, strides, strict=True))):
+    pairs = list(zip(sizes, strides, strict=True))
+    for size, stride in reversed(pairs):
         if size != 1 and stride != expected:
             return 0 in sizes
         expected *= size
@@ -61,7 +63,9 @@ def unmapped(value: Any) -> Any:
 
 
 def _sizes_and_strides(value: Any, batch: Any = None) -> tuple[list[int], list[int]]:
-    return [_hint(n, batch) for n in value.shape], [_hint(n, batch) for n in value.stride()]
+    sizes = [_hint(n, batch) for n in value.shape]
+    strides = [_hint(n, batch) for n in value.stride()]
+    return sizes, strides
 
 
 def of_row(number: Any, batch: Any) -> Any:
@@ -70,7 +74,8 @@ def of_row(number: Any, batch: Any) -> Any:
 
     if batch is None or not isinstance(number, torch.SymInt):
         return number
-    return number.node.shape_env.create_symintnode(number.node.expr.subs(batch, 1), hint=None)
+    of_one = number.node.expr.subs(batch, 1)
+    return number.node.shape_env.create_symintnode(of_one, hint=None)
 
 
 def _hint(number: Any, batch: Any) -> int:

@@ -45,8 +45,12 @@ class Operation:
     @property
     def where(self) -> str:
         """The place, in words."""
-        module = f" in {self.module!r}" if self.module else ""
-        return f"{self.line}{module}" if self.line else module.strip()
+        words = []
+        if self.line:
+            words.append(self.line)
+        if self.module:
+            words.append(f"in {self.module!r}")
+        return " ".join(words)
 
 
 def operations(program: Any) -> list[Operation]:
@@ -78,7 +82,9 @@ def batch_of(program: Any, asked: Asked) -> Any:
             if axis == 0 and asked.batch is None:
                 firsts.add(size.node.expr)
     batches = list(firsts or dynamic)
-    return batches[0] if len(batches) == 1 else None
+    if len(batches) != 1:
+        return None
+    return batches[0]
 
 
 def require_torch() -> None:
@@ -101,7 +107,9 @@ def check_program(owner: str, model: Any, args: Any) -> None:
     is_scripted = isinstance(model, torch.jit.ScriptModule)
     if is_scripted or not isinstance(model, torch.nn.Module | torch.export.ExportedProgram):
         allowed = "a torch.nn.Module or a torch.export.ExportedProgram"
-        remedy = "Pass the module that it was made from." if is_scripted else "Pass one of these."
+        remedy = "Pass one of these."
+        if is_scripted:
+            remedy = "Pass the module that it was made from."
         refuse(owner, "the model", type(model).__name__, allowed, remedy, TypeError)
     if not isinstance(args, Sequence) or isinstance(args, str | bytes):
         remedy = "Pass (x,) for one input x, and inputs by name as kwargs."
@@ -191,7 +199,9 @@ def draws(operator: Any, given: dict[str, Any]) -> int:
         return int(given["dropout_p"] > 0)
     if "num_layers" in given:
         # Between the layers of an LSTM, GRU or RNN.
-        return given["num_layers"] - 1 if given["train"] and given["dropout"] > 0 else 0
+        if not given["train"] or given["dropout"] <= 0:
+            return 0
+        return int(given["num_layers"]) - 1
     if "training" in given:
         return int(bool(given["training"]))
     if "train" in given:
@@ -229,12 +239,17 @@ def _shape(node: Any, given: dict[str, Any]) -> tuple[Dimension, ...] | None:
     if "num_layers" in given:
         return None
     if "dropout_p" in given:
-        query, key = (given[name].meta["val"].shape for name in ("query", "key"))
+        query = given["query"].meta["val"].shape
+        key = given["key"].meta["val"].shape
         return _dimensions((*query[:-1], key[-2]))
     value = node.meta.get("val")
-    first = value[0] if isinstance(value, (tuple, list)) and value else value
+    first = value
+    if isinstance(value, (tuple, list)) and value:
+        first = value[0]
     shape = getattr(first, "shape", None)
-    return None if shape is None else _dimensions(shape)
+    if shape is None:
+        return None
+    return _dimensions(shape)
 
 
 def _dimensions(shape: Any) -> tuple[Dimension, ...]:
@@ -250,5 +265,9 @@ def _line(trace: str) -> str:
 
     own = os.path.dirname(torch.__file__)
     frames = re.findall(r'File "([^<"][^"]*)", line (\d+)', trace)
-    lines = [(file, line) for file, line in frames if not file.startswith(own)] or frames[-1:]
-    return f"{os.path.basename(lines[-1][0])}:{lines[-1][1]}" if lines else ""
+    lines = [(file, line) for file, line in frames if not file.startswith(own)]
+    lines = lines or frames[-1:]
+    if not lines:
+        return ""
+    file, line = lines[-1]
+    return f"{os.path.basename(file)}:{line}"

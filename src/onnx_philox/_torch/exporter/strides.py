@@ -43,7 +43,8 @@ def state_strides(program: Any) -> str | None:
             _interpreter(program.graph_module, seen).run(*inputs)
     except Exception as error:
         return f"torch says: {first_sentence(error)}"
-    for node in (node for module in modules_of(program) for node in module.graph.nodes):
+    nodes = (node for module in modules_of(program) for node in module.graph.nodes)
+    for node in nodes:
         if node in seen:
             _correct(node, seen[node])
     return None
@@ -52,7 +53,9 @@ def state_strides(program: Any) -> str | None:
 def _copied(leaf: Any) -> Any:
     import torch
 
-    return copy.deepcopy(leaf.detach()) if isinstance(leaf, torch.Tensor) else leaf
+    if isinstance(leaf, torch.Tensor):
+        return copy.deepcopy(leaf.detach())
+    return leaf
 
 
 def _interpreter(module: Any, seen: dict[Any, set[Strides]]) -> Any:
@@ -67,7 +70,9 @@ def _interpreter(module: Any, seen: dict[Any, set[Strides]]) -> Any:
         def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
             found = super().get_attr(target, args, kwargs)
             is_graph = isinstance(found, torch.fx.GraphModule)
-            return _interpreter(found, seen).run if is_graph else found
+            if is_graph:
+                return _interpreter(found, seen).run
+            return found
 
         def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
             if target is higher.cond:

@@ -48,11 +48,13 @@ def _translation(call: TorchCall, operator: Any, streams: Iterator[int]) -> _Tra
     def translation(*args: Any, **kwargs: Any) -> Any:
         call.check(ONNX)
         given = {a.name: a.default_value for a in declared if a.name != "dtype"}
-        given |= dict(zip((a.name for a in declared), args, strict=False)) | kwargs
+        names = (argument.name for argument in declared)
+        given |= dict(zip(names, args, strict=False)) | kwargs
         if given.get("dtype") == -1:
             # The exporter's word for none.
             del given["dtype"]
-        return written(call, getattr(meaning, call.name), _OnnxWriter(call, streams), given)
+        writer = _OnnxWriter(call, streams)
+        return written(call, getattr(meaning, call.name), writer, given)
 
     return translation
 
@@ -76,18 +78,25 @@ class _OnnxWriter:
             return like.dtype
         import torch
 
-        is_single = torch.get_default_dtype() == torch.float32
-        return ir.DataType.FLOAT if is_single else ir.DataType.DOUBLE
+        if torch.get_default_dtype() == torch.float32:
+            return ir.DataType.FLOAT
+        return ir.DataType.DOUBLE
 
     def element(self, kind: Any) -> ElementType | None:
-        return kind if isinstance(kind, ElementType) else BY_ONNX.get(kind.value)
+        if isinstance(kind, ElementType):
+            return kind
+        return BY_ONNX.get(kind.value)
 
     def float_type(self, kind: Any) -> ElementType:
         return float_type(self._call, self.element(kind), kind.name)
 
     def cast(self, x: ir.Value, kind: Any) -> Any:
-        wanted = ir.DataType(kind.onnx) if isinstance(kind, ElementType) else kind
-        return x if x.dtype is wanted else self._op.Cast(x, to=wanted)
+        wanted = kind
+        if isinstance(kind, ElementType):
+            wanted = ir.DataType(kind.onnx)
+        if x.dtype is wanted:
+            return x
+        return self._op.Cast(x, to=wanted)
 
     def number(self, number: Any, kind: Any) -> Any:
         if isinstance(number, ir.Value):
@@ -111,8 +120,10 @@ class _OnnxWriter:
         axis = self.ints([0])
         parts = []
         for d in size:
-            is_computed = isinstance(d, ir.Value)
-            parts.append(self._op.Unsqueeze(d, axis) if is_computed else self.ints([d]))
+            if isinstance(d, ir.Value):
+                parts.append(self._op.Unsqueeze(d, axis))
+            else:
+                parts.append(self.ints([d]))
         return self._op.Concat(*parts, axis=0)
 
     def shape(self, x: ir.Value) -> Any:
@@ -130,7 +141,9 @@ class _OnnxWriter:
         return self._op.Shape(x)
 
     def rank(self, x: ir.Value) -> int | None:
-        return None if x.shape is None else len(x.shape)
+        if x.shape is None:
+            return None
+        return len(x.shape)
 
     def features(self, x: ir.Value) -> Any:
         raise NotImplementedError  # torch's exporter decomposes such calls
@@ -152,8 +165,13 @@ class _OnnxWriter:
         node.name = f"aten::{self._call.name} {op_seed - 1}"
         node.metadata_props[AWAITS_STATE] = "1"
         named = operator.outputs[0].type or BY_NAME.get(attributes.get(OUTPUT_TYPE, ""))
-        first.dtype = inputs[0].dtype if named is None else ir.DataType(named.onnx)
-        return first if len(values) == 1 else tuple(values)
+        if named is None:
+            first.dtype = inputs[0].dtype
+        else:
+            first.dtype = ir.DataType(named.onnx)
+        if len(values) == 1:
+            return first
+        return tuple(values)
 
     def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
         made = getattr(self._op, name)(*inputs, **attributes)
@@ -205,8 +223,10 @@ class _OnnxWriter:
 
 def _is_scalar(value: ir.Value | None) -> bool:
     """Whether a value is a number that the exporter has written, in whatever type."""
-    node = None if value is None else value.producer()
+    if value is None:
+        return False
+    node = value.producer()
     if node is not None and node.op_type in ("Cast", "CastLike"):
         return _is_scalar(node.inputs[0])
-    number = ir.convenience.get_const_tensor(value) if value is not None else None
+    number = ir.convenience.get_const_tensor(value)
     return number is not None and number.shape.rank() == 0

@@ -34,7 +34,8 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
     scale = 0.0 if p == 1 else 1 / (1 - p)
     with node.graph.inserting_before(node):
         turned = call(node, aten.permute.default, x, order)
-        drawn = turned_back(node, call(node, aten.bernoulli.p, turned, 1 - p), order)
+        bernoulli = call(node, aten.bernoulli.p, turned, 1 - p)
+        drawn = turned_back(node, bernoulli, order)
         dtype = x.meta["val"].dtype
         # ONNX Runtime multiplies no bf16. Products of 16 bits are exact in f32, and torch rounds
         # the factor first.
@@ -42,10 +43,13 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
         if dtype in (torch.bfloat16, torch.float16):
             wide = torch.float32
             scale = torch.tensor(scale, dtype=dtype).item()
-        x, noise = (call(node, aten.to.dtype, each, wide) for each in (x, drawn))
-        kept = call(node, aten.mul.Tensor, call(node, aten.mul.Tensor, x, noise), scale)
-        results = call(node, aten.to.dtype, kept, dtype), call(node, aten.ne.Scalar, noise, 0)
-    replace(node, *results)
+        x = call(node, aten.to.dtype, x, wide)
+        noise = call(node, aten.to.dtype, drawn, wide)
+        product = call(node, aten.mul.Tensor, x, noise)
+        kept = call(node, aten.mul.Tensor, product, scale)
+        output = call(node, aten.to.dtype, kept, dtype)
+        mask = call(node, aten.ne.Scalar, noise, 0)
+    replace(node, output, mask)
 
 
 def multinomial(node: Any, given: dict[str, Any]) -> None:
@@ -165,7 +169,9 @@ def in_single(node: Any) -> set[Any]:
         if filled is not None:
             result = call(node, aten.copy_.default, filled, result)
     replace(node, result)
-    return set(drawn) if filled is not None else set()
+    if filled is None:
+        return set()
+    return set(drawn)
 
 
 def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:

@@ -95,7 +95,8 @@ def _prepare_programs() -> None:
             warnings.warn(f"{_EXTENSIONS}: {DECOMPOSED}", stacklevel=2)
         ready = copied(exported_program)
         prepare(ready)
-        if names := carried.carried(ready):
+        names = carried.carried(ready)
+        if names:
             warnings.warn(f"{_EXTENSIONS}: {carried.said(names)}", stacklevel=2)
         return decode.__func__(cls, ready, *args, **options)
 

@@ -52,7 +52,7 @@ class Arguments:
 
     @classmethod
     def of_torchscript(cls, context: Any, call: TorchCall, schemas: Sequence[Any]) -> Arguments:
-        """Those of a call by the schema that fits best: TorchScript does not tell the overload."""
+        """The arguments of a call, by the schema that fits best: TorchScript names no overload."""
         count = context.get_input_size()
         fitting = [s.arguments for s in schemas if len(s.arguments) == count]
         if not fitting:
@@ -81,7 +81,9 @@ class Arguments:
         if name == "dtype":
             if given in _COMPLEX:
                 self._refuse_complex(_COMPLEX[given])
-            return getattr(ov.Type, _TYPES[given]) if isinstance(given, int) else given
+            if isinstance(given, int):
+                return getattr(ov.Type, _TYPES[given])
+            return given
         if given is None:
             return declared.default_value
         match type_.removeprefix("Optional[").removesuffix("]"):
@@ -93,7 +95,9 @@ class Arguments:
                 return bool(self._number(name, given, "True or False"))
             case "float" | "number":
                 number = self._number(name, given, "a number")
-                return number if isinstance(number, int) else exact(number)
+                if isinstance(number, int):
+                    return number
+                return exact(number)
             case "int":
                 known = _known(given)
                 if isinstance(known, float):
@@ -221,7 +225,9 @@ def _is_view(node: ov.Node) -> bool:
 def exact(number: float) -> float:
     """The double that a program has: the front end rounds it to f32."""
     rounded = np.float32(number)
-    return float(str(rounded)) if rounded == number else number
+    if rounded != number:
+        return number
+    return float(str(rounded))
 
 
 def _known(given: Any) -> Any:

@@ -59,26 +59,37 @@ class TorchWriter:
             return dtype
         if like is not None:
             asked = like.get_element_type()
-            return like if asked.is_dynamic() else asked
+            if asked.is_dynamic():
+                return like
+            return asked
         import torch
 
-        return F32 if torch.get_default_dtype() == torch.float32 else F64
+        if torch.get_default_dtype() == torch.float32:
+            return F32
+        return F64
 
     def element(self, kind: Any) -> ElementType | None:
-        known = arrays.element_type(kind) if isinstance(kind, ov.Type) else kind
+        known = kind
+        if isinstance(kind, ov.Type):
+            known = arrays.element_type(kind)
         return known if isinstance(known, ElementType) else None
 
     def float_type(self, kind: Any) -> ElementType:
         if isinstance(kind, ov.Output):
             return F32
         known = self.element(kind)
-        return float_type(self._call, known, "" if known else arrays.name(kind))
+        given = "" if known else arrays.name(kind)
+        return float_type(self._call, known, given)
 
     def cast(self, x: ov.Output, kind: Any) -> ov.Output:
         if isinstance(kind, ov.Output):
             return opset8.convert_like(x, kind).output(0)
-        wanted = arrays.openvino_type(kind) if isinstance(kind, ElementType) else kind
-        return x if x.get_element_type() == wanted else opset8.convert(x, wanted).output(0)
+        wanted = kind
+        if isinstance(kind, ElementType):
+            wanted = arrays.openvino_type(kind)
+        if x.get_element_type() == wanted:
+            return x
+        return opset8.convert(x, wanted).output(0)
 
     def number(self, number: Any, kind: Any) -> ov.Output:
         if isinstance(number, ov.Output):
@@ -88,8 +99,10 @@ class TorchWriter:
             return self.cast(number, kind)
         known = self.element(kind)
         if known is None:
-            return self.cast(opset8.constant(np.float32(number)).output(0), kind)
-        return arrays.constant(np.array(number).astype(known.dtype)).output(0)
+            f32 = opset8.constant(np.float32(number)).output(0)
+            return self.cast(f32, kind)
+        array = np.array(number).astype(known.dtype)
+        return arrays.constant(array).output(0)
 
     def ints(self, numbers: Sequence[int]) -> ov.Output:
         return arrays.constant(np.array(numbers, np.int64)).output(0)
@@ -97,10 +110,14 @@ class TorchWriter:
     def dims(self, size: Any) -> ov.Output:
         if isinstance(size, ov.Output):
             return size
-        parts = [_as_row(d) if isinstance(d, ov.Output) else self.ints([d]) for d in size]
+        parts = []
+        for d in size:
+            parts.append(_as_row(d) if isinstance(d, ov.Output) else self.ints([d]))
         if not parts:
             return self.ints([])
-        return parts[0] if len(parts) == 1 else opset8.concat(parts, 0).output(0)
+        if len(parts) == 1:
+            return parts[0]
+        return opset8.concat(parts, 0).output(0)
 
     def shape(self, x: ov.Output) -> ov.Output:
         return opset8.shape_of(x).output(0)
@@ -110,11 +127,15 @@ class TorchWriter:
         if rank is None:
             self._call.refuse("input", "one of unknown rank", "one of known rank", REMEDY)
         features = opset8.gather(self.shape(x), np.arange(2), np.int64(0))
-        return opset8.concat([features, self.ints([1] * (rank - 2))], 0).output(0)
+        ones = self.ints([1] * (rank - 2))
+        return opset8.concat([features, ones], 0).output(0)
 
     def rank(self, x: ov.Output) -> int | None:
         rank = x.get_partial_shape().rank
-        return None if rank.is_dynamic else rank.get_length()
+        if rank.is_dynamic:
+            return None
+        length: int = rank.get_length()
+        return length
 
     def expanded(self, p: ov.Output, shape: ov.Output, x: ov.Output) -> ov.Output:
         own = p.get_partial_shape()
@@ -128,16 +149,22 @@ class TorchWriter:
         nowhere = np.zeros(1, np.int64)
         # OpenVINO computes what constants bound, but no Roll: a draw of constants would become one.
         state = opset8.roll(zeros, nowhere, nowhere, name=AWAITS_STATE)
-        options = {"op_seed": stream, "state": state, "name": f"aten::{self._call.name} {stream}"}
+        options = {
+            "op_seed": stream,
+            "state": state,
+            "name": f"aten::{self._call.name} {stream}",
+        }
         try:
-            node = getattr(factories, operator.function)(*inputs, **attributes, **options)
+            build = getattr(factories, operator.function)
+            node = build(*inputs, **attributes, **options)
         except RefusedInputError as error:
             # Torch's users know its calls and its weights, and no operator of ours.
             said = _runtime_errors.without_operator(error)
             said = said.replace("input 'logits'", "its weights").replace("logits", "them")
             raise RefusedInputError(f"aten::{self._call.name}: {said}") from error
-        values = [node.output(i) for i in range(node.get_output_size() - 1)]
-        return values[0] if len(values) == 1 else tuple(values)
+        count = node.get_output_size() - 1
+        values = [node.output(i) for i in range(count)]
+        return values[0] if count == 1 else tuple(values)
 
     def op(self, name: str, *inputs: Any, **attributes: Any) -> ov.Output:
         if name == "Identity":
@@ -164,7 +191,8 @@ class TorchWriter:
         heads = self._dimension(query, -3)
         own = self._dimension(x, -3)
         every = opset8.range(np.int64(0), heads, np.int64(1), "i64")
-        indices = opset8.divide(every, opset8.divide(heads, own))
+        times = opset8.divide(heads, own)
+        indices = opset8.divide(every, times)
         return opset8.gather(x, indices, np.int64(-3)).output(0)
 
     def triangle(self, query: ov.Output, key: ov.Output) -> ov.Output:
@@ -186,7 +214,9 @@ def _log(x: ov.Output) -> ov.Node:
     """As a constant where it can be: OpenVINO computes none of f64, which our nodes could read."""
     known = Upstream().value_of(x.get_node())
     with np.errstate(divide="ignore"):
-        return opset8.log(x) if known is None else arrays.constant(np.log(known))
+        if known is None:
+            return opset8.log(x)
+        return arrays.constant(np.log(known))
 
 
 def _as_row(part: ov.Output) -> ov.Output:

@@ -97,8 +97,10 @@ class _Cells:
             ends.append(end)
             if p and layer < self.layers - 1:
                 x, _mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
-        by_state = [list(parts) for parts in zip(*ends, strict=True)]
-        return [x, *(opset8.concat(parts, 0).output(0) for parts in by_state)]
+        returned = [x]
+        for parts in zip(*ends, strict=True):
+            returned.append(opset8.concat(list(parts), 0).output(0))
+        return returned
 
     def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
         """[steps, batch, ways * hidden], and the states after the last step."""
@@ -130,7 +132,8 @@ class _Cells:
         # From [batch, ways, steps, hidden].
         turned = _turned(all_steps, (2, 0, 1, 3))
         values = opset8.reshape(turned, np.array([0, 0, -1]), True).output(0)
-        return [values, *(_turned(end, (1, 0, 2)) for end in last)]
+        ends = [_turned(end, (1, 0, 2)) for end in last]
+        return [values, *ends]
 
     def _bias(self, biases: list[ov.Output], like: ov.Output, size: int) -> ov.Output:
         is_gru = self.name == "gru"
@@ -166,5 +169,7 @@ def _turned(x: Any, order: tuple[int, ...]) -> ov.Output:
 
 def _list(given: ov.Output) -> list[ov.Output] | None:
     """The tensors of a list; None for a tensor."""
-    is_list = given.get_node().get_type_name() in LISTS
-    return given.get_node().input_values() if is_list else None
+    if given.get_node().get_type_name() not in LISTS:
+        return None
+    values: list[Any] = given.get_node().input_values()
+    return values

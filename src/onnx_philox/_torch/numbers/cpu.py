@@ -70,7 +70,9 @@ class WordStream:
 
     def state(self) -> TorchState:
         """Where the generator is now."""
-        engine = self._engine if self._has_drawn else None
+        engine = None
+        if self._has_drawn:
+            engine = self._engine
         return state_after(self._before, engine, self.normal)
 
 
@@ -79,12 +81,14 @@ def uniform(
 ) -> Values:
     """`torch.rand` and `tensor.uniform_(minval, maxval)`, of floats."""
     result = np.empty(count, values.dtype)
-    low, high = (np.array(x, np.float64).astype(values.dtype) for x in (minval, maxval))
+    low = np.array(minval, np.float64).astype(values.dtype)
+    high = np.array(maxval, np.float64).astype(values.dtype)
     for start, n in _parts(count):
         if values is F64:
             drawn: Values = multiply_add_f64(stream.uniform_f64(n), maxval - minval, minval)
         else:
-            wide_low, wide_high = np.float32(minval), np.float32(maxval)
+            wide_low = np.float32(minval)
+            wide_high = np.float32(maxval)
             drawn = multiply_add_f32(stream.uniform_f32(n), wide_high - wide_low, wide_low)
         part = drawn.astype(values.dtype)
         # torch turns what was rounded to the bound that is not included into the other one.
@@ -169,7 +173,10 @@ def integers(
     width = maxval - minval
     result = np.empty(count, values.dtype)
     for start, n in _parts(count):
-        x = stream.words_64(n) if width >= TWO_WORDS_FROM else stream.words(n).astype(np.uint64)
+        if width >= TWO_WORDS_FROM:
+            x = stream.words_64(n)
+        else:
+            x = stream.words(n).astype(np.uint64)
         # Two's complement wraps.
         drawn = x % np.uint64(width) + np.uint64(minval & (2**64 - 1))
         result[start : start + n] = drawn.view(np.int64)
@@ -234,7 +241,9 @@ def race(stream: WordStream, weights: F32s, samples: int) -> NDArray[np.int64]:
 
 def _narrowed(drawn: F64s, values: ElementType) -> Values:
     """Values of float64 in another type. Like torch, to 16 bits by way of float32."""
-    return drawn if values is F64 else drawn.astype(np.float32).astype(values.dtype)
+    if values is F64:
+        return drawn
+    return drawn.astype(np.float32).astype(values.dtype)
 
 
 def _parts(count: int) -> Iterator[tuple[int, int]]:

@@ -72,12 +72,15 @@ def _size(part: slice) -> int:
 def _uniform(stream: WordStream, d: Uniform, values: ElementType, part: slice) -> _Drawn:
     n = _size(part)
     if values.is_float:
-        return (cpu.uniform(stream, n, values, float(d.minval), float(d.maxval)),)
-    return (cpu.integers(stream, n, values, int(d.minval), int(d.maxval)),)
+        drawn = cpu.uniform(stream, n, values, float(d.minval), float(d.maxval))
+    else:
+        drawn = cpu.integers(stream, n, values, int(d.minval), int(d.maxval))
+    return (drawn,)
 
 
 def _normal(stream: WordStream, d: Normal, values: ElementType, part: slice) -> _Drawn:
-    return (cpu.normal(stream, _size(part), values, float(d.mean), float(d.scale)),)
+    drawn = cpu.normal(stream, _size(part), values, float(d.mean), float(d.scale))
+    return (drawn,)
 
 
 def _exponential(stream: WordStream, d: Exponential, values: ElementType, part: slice) -> _Drawn:
@@ -87,7 +90,8 @@ def _exponential(stream: WordStream, d: Exponential, values: ElementType, part: 
 
 def _bernoulli(stream: WordStream, d: Bernoulli, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
     p = d.p[part] if d.p.ndim else d.p
-    return (cpu.bernoulli(stream, _size(part), p),)
+    drawn = cpu.bernoulli(stream, _size(part), p)
+    return (drawn,)
 
 
 def _dropout(stream: WordStream, d: Dropout, values: ElementType, part: slice) -> _Drawn:

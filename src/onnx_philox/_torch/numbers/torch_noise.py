@@ -90,7 +90,7 @@ class TorchNoise(Noise):
 
 
 def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise | None:
-    """See `_numbers.noise.noise_of`; None for what is not torch's."""
+    """See `_numbers.sequential_normals.noise_of`; None for what is not torch's."""
     if not isinstance(like, str) or like not in ("torch", "torch_cuda"):
         return None
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
@@ -165,7 +165,8 @@ def torch_noise(
     kind = found[1]
     values = _type_of(dtype)
     if values is None or values not in _TYPES[kind]:
-        allowed = f"one of {', '.join(repr(t.name) for t in _TYPES[kind])} with device={kind!r}"
+        names = ", ".join(repr(t.name) for t in _TYPES[kind])
+        allowed = f"one of {names} with device={kind!r}"
         remedy = "Pass one of them, or that type of NumPy's or torch's."
         refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, remedy)
     card = _card(_TORCH_NOISE, gpu, f"device={kind!r}", is_card=kind == "cuda")

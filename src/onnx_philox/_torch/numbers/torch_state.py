@@ -242,7 +242,9 @@ class TorchState:
     @property
     def seed(self) -> int:
         """The seed, as `torch.Generator.initial_seed()` returns it."""
-        return int(self._array[0]) | int(self._array[1]) << 32
+        low = int(self._array[0])
+        high = int(self._array[1])
+        return low | high << 32
 
     @property
     def normal(self) -> float | None:
@@ -250,7 +252,8 @@ class TorchState:
         if not self._array[_IS_CACHED]:
             return None
         low, high = self._array[_NORMAL:_IS_CACHED].tolist()
-        return float(np.uint64(low | high << 32).view(np.float64))
+        bits = np.uint64(low | high << 32)
+        return float(bits.view(np.float64))
 
     @classmethod
     def _checked(cls, owner: str, array: NDArray[np.uint32]) -> TorchState:
@@ -259,7 +262,9 @@ class TorchState:
         return cls._of(array)
 
     def __repr__(self) -> str:
-        cached = "" if self.normal is None else f", normal={self.normal!r}"
+        cached = ""
+        if self.normal is not None:
+            cached = f", normal={self.normal!r}"
         left = self._array[_LEFT]
         after = self._array[_NEXT]
         return f"TorchState(seed={self.seed}, left={left}, next={after}{cached})"
@@ -300,7 +305,8 @@ class TorchState:
         if copy is False:
             allowed = "None or True, since a state is immutable"
             refuse("TorchState", "copy", copy, allowed, "Leave it out.")
-        return self.to_array().astype(np.uint32 if dtype is None else dtype, copy=False)
+        wanted = np.uint32 if dtype is None else dtype
+        return self.to_array().astype(wanted, copy=False)
 
 
 # Pickles name the public place, whatever module the class is in.
@@ -387,7 +393,9 @@ def check_states(owner: str, words: NDArray[np.uint32]) -> None:
     """
     states = words.reshape(-1, TORCH_STATE_WORDS)
     for row, state in enumerate(states):
-        place = f" in row {row}" if len(states) > 1 else ""
+        place = ""
+        if len(states) > 1:
+            place = f" in row {row}"
         _check_place(owner, int(state[_LEFT]), int(state[_NEXT]), place)
         seeded = state[_SEEDED]
         if seeded != 1:

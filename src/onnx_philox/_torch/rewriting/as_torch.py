@@ -116,7 +116,9 @@ def as_torch(
         name = "ratio"
     elif noted.has_number(random):
         name = "p"
-    number = None if name is None else _narrow(given[name])
+    number = None
+    if name is not None:
+        number = _narrow(given[name])
     wide: dict[str, NDArray[np.float64]] = {}
     if name is not None and number is not None:
         wide = {name: noted.double_of(node, number)}
@@ -135,7 +137,9 @@ def as_torch(
 def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
     """What was drawn in f64, in the type that was asked for; like torch by way of f32."""
     single = emitter.cast("single", drawn, ir.DataType.FLOAT)
-    return single if dtype is ir.DataType.FLOAT else emitter.cast("narrow", single, dtype)
+    if dtype is ir.DataType.FLOAT:
+        return single
+    return emitter.cast("narrow", single, dtype)
 
 
 def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> list[ir.Value]:
@@ -156,7 +160,9 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
     dtype = output.dtype
     assert dtype is not None
     mask = masks[0] if masks else emitter.mask_of(output, data.shape)
-    work = ir.DataType.DOUBLE if dtype is ir.DataType.DOUBLE else ir.DataType.FLOAT
+    work = ir.DataType.FLOAT
+    if dtype is ir.DataType.DOUBLE:
+        work = ir.DataType.DOUBLE
     kept = work.numpy().type(1 - np.float64(ratio.item()))
     scale = 1 / kept if kept else kept
     # Rounded to the type of the data, in which torch holds it.
@@ -204,7 +210,9 @@ def _doubles(
         narrow = array.reshape(())
         wide[name] = noted.widest(narrow, numbers, narrow.item())
         are_held = are_held and bool(wide[name] == narrow)
-    return None if are_held else wide
+    if are_held:
+        return None
+    return wide
 
 
 def _count(shape: ir.Value) -> int | None:
@@ -216,14 +224,17 @@ def _count(shape: ir.Value) -> int | None:
     if producer is None or producer.op_type != "Shape" or producer.attributes:
         return None
     known = input_of(producer, 0).shape
-    return math.prod(known.numpy()) if known is not None and known.is_static() else None
+    if known is None or not known.is_static():
+        return None
+    return math.prod(known.numpy())
 
 
 def _narrow(value: ir.Value) -> NDArray[np.float32] | None:
     """A number of f32 that is a constant."""
     number = constant(value)
-    is_one = number is not None and number.dtype == np.float32 and number.size == 1
-    return number if is_one else None
+    if number is None or number.dtype != np.float32 or number.size != 1:
+        return None
+    return number
 
 
 _KEEPS_ORDER = OF_EACH_ELEMENT | OF_TWO_ELEMENTS | {"Max", "Min", "PRelu", "Where"}
@@ -310,4 +321,6 @@ def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequenc
 
 def _rank(value: ir.Value, types: Types) -> int | None:
     shape = types.shape(value)
-    return None if shape is None else len(shape)
+    if shape is None:
+        return None
+    return len(shape)

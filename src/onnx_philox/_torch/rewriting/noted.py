@@ -70,8 +70,10 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
     if operator is RANDOM_CATEGORICAL and _is_half(input_of(node, 0), types):
         given = "weights of 16 bits, whose race torch runs in 16 bits"
         _refuse(random, given, "multinomial")
-    if is_float and (pattern := _pattern(random, types)):
-        _refuse(random, pattern)
+    if is_float:
+        pattern = _pattern(random, types)
+        if pattern:
+            _refuse(random, pattern)
     if is_float and not name and _becomes_bits(random, types):
         # Nor has OpenVINO all of these bits where the model computes them itself.
         given = "a uniform of 24 bits that becomes 32 random bits, as in jax.random.bits"
@@ -116,7 +118,8 @@ def has_number(random: Replaceable) -> bool:
     replacement = random.replacement
     if replacement.operator is not RANDOM_BERNOULLI:
         return False
-    if call := call_of(random.site.node):
+    call = call_of(random.site.node)
+    if call:
         return call == "bernoulli.p"
     if not isinstance(replacement, AwaitingReplacement):
         return False
@@ -135,7 +138,8 @@ def widest(number: NDArray[Any], doubles: list[float], otherwise: float) -> NDAr
     """The first of these doubles that a number is in its own type; else another one."""
     with np.errstate(over="ignore"):
         fitting = [wide for wide in doubles if np.array(wide).astype(number.dtype) == number]
-    return np.array([*fitting, otherwise][0], np.float64)
+    chosen = fitting[0] if fitting else otherwise
+    return np.array(chosen, np.float64)
 
 
 def noted(node: ir.Node) -> list[float]:
@@ -148,7 +152,9 @@ def call_of(node: ir.Node) -> str:
     """ATen's name of the call and of its overload: ``randint.low``; empty where none is noted."""
     note = node.metadata_props.get(NOTE, "")
     found = re.search(r"\[target=torch\.ops\.(?:aten|prims)\.(\w+\.\w+)\]", note)
-    return found[1] if found else ""
+    if not found:
+        return ""
+    return found[1]
 
 
 def _is_whole(random: Replaceable, name: str) -> bool:
@@ -185,7 +191,8 @@ def _pattern(random: Replaceable, types: Types) -> str:
     following = list(_following(node))
     names = [each.op_type for each in following]
     if not is_uniform:
-        if "Exp" in names and {*names[: names.index("Exp")]} <= {"Mul", "Add"}:
+        before_exp = names[: names.index("Exp")] if "Exp" in names else None
+        if before_exp is not None and {*before_exp} <= {"Mul", "Add"}:
             return "a normal that goes through Exp, as in log_normal_"
         if _is_normal_of_double(random):
             return (

@@ -40,7 +40,11 @@ class AsTorch(OneGenerator):
         batch = given[-1]
         transposed = as_torch.transposed(model)
         for random in nodes:
-            place = None if batch is None else batch.places.get(random.site.node)
-            rows = None if place is None or place.is_factor else place.axis
+            place = None
+            if batch is not None:
+                place = batch.places.get(random.site.node)
+            rows = None
+            if place is not None and not place.is_factor:
+                rows = place.axis
             as_torch.warn(random, types, rows, transposed)
         return super().carry(model, nodes, *given)

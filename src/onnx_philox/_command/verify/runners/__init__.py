@@ -1,5 +1,5 @@
 """What draws for `onnx-philox verify`: each backend of each runtime, and the peers.
 
-`interface` says what each can, `choice` chooses those of the registry of runtimes, and
-`openvino_own` are the peers.
+`interface` is what they have in common. `choice` picks those that the user asked for from the
+registry of runtimes. `openvino_own` are the peers: OpenVINO's own random operators.
 """

@@ -78,7 +78,8 @@ class ModelRunner(Runner):
 
     def _load(self, example: Example, model: onnx.ModelProto, feeds: Arrays) -> Loaded:
         try:
-            loaded = self._models.open(ToOpen(Given.of("verify", model), self._options))
+            to_open = ToOpen(Given.of("verify", model), self._options)
+            loaded = self._models.open(to_open)
         except self._models.not_carried_error as error:
             if self._models.may_refuse(self.backend, example.operator.name, example.type):
                 raise NotCarriedError(str(error)) from error
@@ -125,7 +126,10 @@ def select(
     chosen = {name: _narrow(members, backends) for name, members in found.items()}
     required = [chosen[name] for name in runtimes]
     if backends:
-        required.append([member for members in chosen.values() for member in members])
+        every: list[Runner | Absent] = []
+        for members in chosen.values():
+            every += members
+        required.append(every)
     for members in required:
         reasons = [member.reason for member in members if isinstance(member, Absent)]
         if reasons and len(reasons) == len(members):
@@ -169,7 +173,8 @@ def _check_device(device: str, runtimes: Sequence[str]) -> list[str]:
         raise SelectionError(str(error)) from error
     # "HETERO:GPU.0,CPU" names two.
     of_it = [name.partition(".")[0] for name in device.rpartition(":")[2].split(",")]
-    missing = [name for name in of_it if name not in {d.partition(".")[0] for d in present}]
+    known = {name.partition(".")[0] for name in present}
+    missing = [name for name in of_it if name not in known]
     if missing:
         raise SelectionError(
             f"--device must be one of {', '.join(present)}, or made of them (what OpenVINO finds "
@@ -196,8 +201,9 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
         else:
             command = getattr(why_not, "command", None)
             found.append(Absent(runtime.name, name, str(why_not), command))
-    is_own = runtime.name == openvino_own.OpenvinoOwnRunner.runtime and device is None
-    return [*found, *openvino_own.runners()] if is_own else found
+    if runtime.name == openvino_own.OpenvinoOwnRunner.runtime and device is None:
+        found += openvino_own.runners()
+    return found
 
 
 def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Runner | Absent]:
@@ -207,9 +213,18 @@ def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Run
     usable = [m for m in members if isinstance(m, Runner) and not m.is_peer]
     if _backends.AUTO in names and usable:
         names.add(usable[0].backend)
-    return [m for m in members if (m.backend in names and not m.is_peer) or not m.backend]
+    narrowed = []
+    for member in members:
+        is_asked = member.backend in names and not member.is_peer
+        if is_asked or not member.backend:
+            narrowed.append(member)
+    return narrowed
 
 
 def _names(groups: Iterable[list[Runner | Absent]]) -> list[str]:
-    every = (m for members in groups for m in members if m.backend and not m.is_peer)
-    return list(dict.fromkeys(m.backend for m in every))
+    backends = []
+    for members in groups:
+        for member in members:
+            if member.backend and not member.is_peer:
+                backends.append(member.backend)
+    return list(dict.fromkeys(backends))

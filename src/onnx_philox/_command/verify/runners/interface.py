@@ -46,7 +46,9 @@ class Runner(Titled, ABC):
     @property
     def group(self) -> str:
         """What the headings of neighbouring columns share."""
-        return f"{self.runtime}'s own" if self.is_peer else self.runtime
+        if self.is_peer:
+            return f"{self.runtime}'s own"
+        return self.runtime
 
     def takes(self, case: Case) -> bool:  # noqa: ARG002
         """Whether the case applies to this runner."""

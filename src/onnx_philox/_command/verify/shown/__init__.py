@@ -1,5 +1,5 @@
 """What `onnx-philox verify` shows: on the terminal, as JSON and as a page.
 
-`matrix` sorts the results, `printed` and `table` print them. `page` writes a page, with `pictures`
-of `samples`.
+`matrix` sorts the results; `verification_printed` and `vectors_table` print them.
+`verification_page` writes a page, with pictures of `samples`.
 """

@@ -60,7 +60,9 @@ class Cell(NamedTuple):
                 return standing
         if verdicts == {CaseVerdict.OTHER}:
             return Standing.OTHER
-        return Standing.SOME if CaseVerdict.OTHER in verdicts else Standing.SAME
+        if CaseVerdict.OTHER in verdicts:
+            return Standing.SOME
+        return Standing.SAME
 
 
 _WORST = (

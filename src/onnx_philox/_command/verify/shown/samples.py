@@ -33,13 +33,18 @@ class Plot(NamedTuple):
 
 def plots(runner: Runner) -> list[Plot]:
     """A plot of what a runner draws by each operator; raises what its runtime does."""
-    return [Plot(what[0], *picture(_draw(runner, *what))) for *what, picture in _PLOTS]
+    plots = []
+    for *what, picture in _PLOTS:
+        drawn = _draw(runner, *what)
+        plots.append(Plot(what[0], *picture(drawn)))
+    return plots
 
 
 def _draw(runner: Runner, title: str, type_: Any, arguments: dict[str, Any]) -> NDArray[Any]:
     operator = OPERATORS[re.split(r"\W", title)[0]]
     shape = (1, COUNT) if operator.has_samples else (COUNT,)
-    outputs = runner.prepare(Example(shape, type_, operator, arguments, state=_STATE))()
+    example = Example(shape, type_, operator, arguments, state=_STATE)
+    outputs = runner.prepare(example)()
     return outputs[operator.outputs[0].name]
 
 
@@ -53,33 +58,39 @@ def _of_bits(words: NDArray[Any]) -> tuple[str, str]:
 
 
 def _of_uniform(values: NDArray[Any]) -> tuple[str, str]:
-    return pictures.histogram(values, 0, 1, lambda _: 1.0), _mean(values, 0.5)
+    picture = pictures.histogram(values, 0, 1, lambda _: 1.0)
+    return picture, _mean(values, 0.5)
 
 
 def _of_normal(values: NDArray[Any]) -> tuple[str, str]:
     deviation = values.astype(np.float64).std()
     caption = f"{_mean(values, 0)} Standard deviation {deviation:.4f}; exactly 1."
-    return pictures.histogram(values, -4, 4, pictures.normal_density), caption
+    picture = pictures.histogram(values, -4, 4, pictures.normal_density)
+    return picture, caption
 
 
 def _of_dice(values: NDArray[Any]) -> tuple[str, str]:
     names = [str(face) for face in range(1, 7)]
-    return pictures.bars(values - 1, names, [1 / 6] * 6), _mean(values, 3.5)
+    picture = pictures.bars(values - 1, names, [1 / 6] * 6)
+    return picture, _mean(values, 3.5)
 
 
 def _of_booleans(values: NDArray[Any]) -> tuple[str, str]:
     share = f"{values.mean():.4f} are true; exactly {_P:g}."
-    return pictures.bars(values, ("false", "true"), (1 - _P, _P)), share
+    picture = pictures.bars(values, ("false", "true"), (1 - _P, _P))
+    return picture, share
 
 
 def _of_classes(values: NDArray[Any]) -> tuple[str, str]:
     names = [str(i) for i in range(len(_CLASSES))]
     shares = ", ".join(f"{share:g}" for share in _CLASSES)
-    return pictures.bars(values, names, _CLASSES), f"Classes of the probabilities {shares}."
+    picture = pictures.bars(values, names, _CLASSES)
+    return picture, f"Classes of the probabilities {shares}."
 
 
 def _mean(values: NDArray[Any], exact: float) -> str:
-    return f"Mean {values.astype(np.float64).mean():.4f}; exactly {exact:g}."
+    mean = values.astype(np.float64).mean()
+    return f"Mean {mean:.4f}; exactly {exact:g}."
 
 
 _DRAWN = {"logits": np.log(np.array([_CLASSES], np.float32)), "sample_size": COUNT}

@@ -35,8 +35,11 @@ class VerdictRow:
     @property
     def what(self) -> str:
         """The types and the part of the family; empty for all of it."""
+        if self.is_whole_family:
+            return ""
         types = dict.fromkeys(r.case.type.name for r in self.results if r.case)
-        return "" if self.is_whole_family else " ".join(filter(None, (*types, self.part)))
+        words = [*types, self.part]
+        return " ".join(word for word in words if word)
 
     @property
     def label(self) -> str:
@@ -45,12 +48,16 @@ class VerdictRow:
             return CaseVerdict.NOT_INSTALLED.value
         if self.is_whole_family:
             types = len({r.case.type for r in self.results if r.case})
-            return f"{case.family}, all {types} types" if types > 1 else case.family
+            if types > 1:
+                return f"{case.family}, all {types} types"
+            return case.family
         return f"{case.family} {self.what}"
 
     @property
     def outcome(self) -> Text:
-        style = "" if self.results[0].by.is_peer else _STYLES.get(self.verdict, "")
+        style = ""
+        if not self.results[0].by.is_peer:
+            style = _STYLES.get(self.verdict, "")
         return Text(self._outcome(), style)
 
     def _outcome(self) -> str:
@@ -58,26 +65,33 @@ class VerdictRow:
         match self.verdict:
             case CaseVerdict.OTHER | CaseVerdict.MISMATCH:
                 first = compared.first
-                element = None if first is None else first.element
-                where = "another form" if element is None else f"first at {element}"
+                where = "another form"
+                if first is not None and first.element is not None:
+                    where = f"first at {first.element}"
                 if self.verdict is CaseVerdict.MISMATCH:
                     return f"{self.verdict.value}, {where} (see below)"
-                return f"{self.verdict.value} ({where}; {compared.equal} of {compared.total} equal)"
+                equal = f"{compared.equal} of {compared.total} equal"
+                return f"{self.verdict.value} ({where}; {equal})"
             case CaseVerdict.ERROR:
                 return f"{self.verdict.value} (see below)"
             case CaseVerdict.NOT_INSTALLED:
                 return self.results[0].by.how_to_install or "see below"
             case _:
                 vectors = sum(r.vectors for r in self.results)
-                return f"{self.verdict.value}, {vectors} vector{'s' if vectors > 1 else ''}"
+                noun = "vectors" if vectors > 1 else "vector"
+                return f"{self.verdict.value}, {vectors} {noun}"
 
 
 def _rows(results: list[CaseResult]) -> list[VerdictRow]:
     """The lines of one runner, as few as possible."""
     families: dict[str, list[CaseResult]] = {}
     for result in results:
-        families.setdefault(result.case.family if result.case else "", []).append(result)
-    return [row for family in families.values() for row in family_rows(family)]
+        name = result.case.family if result.case else ""
+        families.setdefault(name, []).append(result)
+    rows = []
+    for family in families.values():
+        rows += family_rows(family)
+    return rows
 
 
 def family_rows(family: list[CaseResult]) -> list[VerdictRow]:

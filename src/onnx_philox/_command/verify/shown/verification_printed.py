@@ -56,7 +56,8 @@ class Verification:
 
     def print(self, console: Console) -> None:
         """Prints the verdict, the matrix, what went wrong, and what else there is to know."""
-        console.print(Text(self.meaning, "bold green" if self.is_ok else "bold red"))
+        style = "bold green" if self.is_ok else "bold red"
+        console.print(Text(self.meaning, style))
         console.print(Text(self.summary))
         width = terminal.columns(console)
         for part in _parts(self.results, width):
@@ -94,8 +95,9 @@ class Verification:
         failed = [r for r in self.results if r.is_failure]
         if failed:
             where = list(dict.fromkeys(f"{r.by.runtime} {r.by.backend}" for r in failed))
-            draws_others = any(r.verdict is CaseVerdict.MISMATCH for r in failed)
-            what = "numbers that differ from the documented ones" if draws_others else "an error"
+            what = "an error"
+            if any(r.verdict is CaseVerdict.MISMATCH for r in failed):
+                what = "numbers that differ from the documented ones"
             return (
                 f"Do not rely on {joined(where)} here: what came was {what}. Please report it, "
                 "with the output of onnx-philox verify --json."
@@ -105,7 +107,9 @@ class Verification:
         draw = few.get(len(tried), f"all {len(tried)} backends draw")
         meaning = f"All is well: {draw} the published numbers, to the last bit."
         missing = [r.by.title for r in self.results if r.verdict is CaseVerdict.NOT_INSTALLED]
-        return f"{meaning} Not tried: {joined(missing)}." if missing else meaning
+        if missing:
+            meaning += f" Not tried: {joined(missing)}."
+        return meaning
 
     @property
     def summary(self) -> str:
@@ -162,7 +166,8 @@ def _parts(results: list[CaseResult], width: int) -> list[list[CaseResult]]:
         wide = _width(group, len(same)) * len(same)
         # The last column has no space after it.
         if part and used + wide - 2 > width:
-            parts.append(part := [])
+            part = []
+            parts.append(part)
             used = _OPERATOR + _TYPE
         part += same
         used += wide
@@ -190,7 +195,9 @@ def _lines(rows: list[TypeRow]) -> Iterator[Text]:
     yield from (groups_, names)
     before = ""
     for row in rows:
-        operator = "" if row.operator == before else row.operator.removeprefix("Random")
+        operator = ""
+        if row.operator != before:
+            operator = row.operator.removeprefix("Random")
         before = row.operator
         line = Text.assemble((f"{operator:<{_OPERATOR}}", "bold"), f"{row.type:<{_TYPE}}")
         for cell, wide in zip(row.cells, widths, strict=True):
@@ -204,7 +211,9 @@ def _lines(rows: list[TypeRow]) -> Iterator[Text]:
 
 def _explanation(result: CaseResult) -> RenderableType:
     """What the table has no room for: a mismatch in full, an error, how to install."""
-    what = f"{result.case.name} in {result.by.title}" if result.case else result.by.title
+    what = result.by.title
+    if result.case:
+        what = f"{result.case.name} in {what}"
     lines = [(result.verdict.value.capitalize(), what)]
     first = result.compared.first
     if result.draw is not None:
@@ -212,7 +221,9 @@ def _explanation(result: CaseResult) -> RenderableType:
     if result.reason is not None:
         lines.append(("because", result.reason))
     if first is not None:
-        index = "" if first.index is None else str(list(first.index))
+        index = ""
+        if first.index is not None:
+            index = str(list(first.index))
         equal = f"{result.compared.equal:,} of {result.compared.total:,} elements are equal"
         lines.append(("draw", first.parameters))
         lines.append(("where", f"{first.output}{index}; {equal}"))
@@ -267,10 +278,14 @@ def _types_of(refused: Iterable[CaseResult]) -> str:
     for result in refused:
         operator, type_ = result.kind
         by_operator.setdefault(operator, {})[type_] = None
-    are_alike = len({tuple(types) for types in by_operator.values()}) == 1
-    if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
-        return "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
-    return joined(dict.fromkeys(type_ for types in by_operator.values() for type_ in types))
+    if len(by_operator) <= _FEW_OPERATORS:
+        are_alike = len({tuple(types) for types in by_operator.values()}) == 1
+        if len(by_operator) == 1 or not are_alike:
+            return "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
+    every: dict[str, None] = {}
+    for types in by_operator.values():
+        every |= types
+    return joined(every)
 
 
 def _right(results: list[CaseResult]) -> str:

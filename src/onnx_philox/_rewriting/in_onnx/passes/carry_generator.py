@@ -23,7 +23,8 @@ from onnx_philox._rewriting.in_onnx.replacements import outcome
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import NEXT_STATE
 
-_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
+_INT64 = ir.DataType.INT64
+_UINT32 = ir.DataType.UINT32
 
 
 class OneGenerator:
@@ -63,7 +64,10 @@ class OneGenerator:
         else:
             state = ir.val(STATE, dtype=_UINT32, shape=shape)
             model.graph.inputs.append(state)
-        last = way.through(model.graph, state if batch is None else way.checked(state, batch))
+        first = state
+        if batch is not None:
+            first = way.checked(state, batch)
+        last = way.through(model.graph, first)
         if seed is None:
             emitter = way.emitter()
             after = emitter.emit("Identity", "next", [last], _UINT32, shape)
@@ -151,7 +155,8 @@ class _Way:
         else:
             ((name, body),) = subgraphs(node)
             owner = Owner(node, name, body)
-            after = border.carry_out(owner, self._inside(body, border.carry_in(owner, outer)))
+            within = border.carry_in(owner, outer)
+            after = border.carry_out(owner, self._inside(body, within))
         emitter = self.emitter("generator.")
         drawn = emitter.cast("out", after, _UINT32)
         node.append(emitter.nodes)

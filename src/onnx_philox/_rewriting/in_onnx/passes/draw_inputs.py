@@ -104,11 +104,15 @@ def _draw(drawn: DrawnInput, value: ir.Value, shape: ir.Value, emitter: Emitter)
 
 
 def _element_type(value: ir.Value) -> ElementType | None:
-    return None if value.dtype is None else BY_ONNX.get(value.dtype.value)
+    if value.dtype is None:
+        return None
+    return BY_ONNX.get(value.dtype.value)
 
 
 def _type_name(value: ir.Value) -> str:
-    return "no known type" if value.dtype is None else str(value.dtype.numpy())
+    if value.dtype is None:
+        return "no known type"
+    return str(value.dtype.numpy())
 
 
 def _shape(

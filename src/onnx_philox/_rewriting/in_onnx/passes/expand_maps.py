@@ -15,7 +15,8 @@ from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
-_BOOL, _INT64 = ir.DataType.BOOL, ir.DataType.INT64
+_BOOL = ir.DataType.BOOL
+_INT64 = ir.DataType.INT64
 _SEQUENCE_MAP = "SequenceMap"
 _GIVE_SEQUENCES = (
     "SequenceConstruct",
@@ -58,7 +59,8 @@ def is_sequence(value: ir.Value) -> bool:
     """Whether a value is a sequence of tensors, as far as the model shows: inference drops it."""
     if value.type is not None:
         return isinstance(value.type, ir.SequenceType)
-    node, index = value.producer(), value.index() or 0
+    node = value.producer()
+    index = value.index() or 0
     if node is None or node.domain not in graphs.STANDARD_DOMAINS:
         return False
     if node.op_type in _GIVE_SEQUENCES:
@@ -75,15 +77,21 @@ def is_sequence(value: ir.Value) -> bool:
 
 def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
     """Puts a Loop in the place of one node, unless the type of an output is not known."""
-    body, given = _body(node), [value for value in node.inputs if value is not None]
-    dtypes = [dtype for value in body.outputs if (dtype := types(value)) is not None]
+    body = _body(node)
+    given = [value for value in node.inputs if value is not None]
+    dtypes = []
+    for value in body.outputs:
+        dtype = types(value)
+        if dtype is not None:
+            dtypes.append(dtype)
     if len(dtypes) < len(body.outputs) or len(given) != len(body.inputs):
         return
 
     inner = emitter.again()
     index = inner.declare(ir.Value(), "index", _INT64, [])
     goes_on = inner.declare(ir.Value(), "goes_on", _BOOL, [])
-    for place, (value, outer) in enumerate(zip(list(body.inputs), given, strict=True)):
+    pairs = zip(list(body.inputs), given, strict=True)
+    for place, (value, outer) in enumerate(pairs):
         if place == 0 or is_sequence(outer):
             (element,) = inner.node("SequenceAt", [outer, index], {})
         else:
@@ -108,7 +116,8 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
         body.inputs.append(so_far)
         (longer,) = after.node("SequenceInsert", [so_far, output], {})
         name = _declared(emitter, "longer", sequence).name
-        longer.name, longer.type = name, sequence
+        longer.name = name
+        longer.type = sequence
         collected.append(longer)
     body.outputs.clear()
     body.outputs.extend(collected)
@@ -122,14 +131,16 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
     for dtype in dtypes:
         (value,) = around.node("SequenceEmpty", [], {"dtype": dtype.value})
         sequence = ir.SequenceType(ir.TensorType(dtype))
-        value.name, value.type = _declared(emitter, "empty", sequence).name, sequence
+        value.name = _declared(emitter, "empty", sequence).name
+        value.type = sequence
         empty.append(value)
     del node.attributes["body"]
     loop_outputs = around.node(
         "Loop", [count, always, *empty], {"body": body}, outputs=len(node.outputs)
     )
     loop = around.nodes[-1]
-    loop.name, loop.doc_string = node.name, node.doc_string
+    loop.name = node.name
+    loop.doc_string = node.doc_string
     loop.metadata_props.update(node.metadata_props)
     node.prepend(around.nodes)
     for ours, theirs in zip(loop_outputs, node.outputs, strict=True):

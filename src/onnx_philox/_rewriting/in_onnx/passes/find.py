@@ -85,7 +85,8 @@ def find_nodes(
         ValueError: A node reads what is computed of it.
     """
     _check_order(model)
-    types, own = Types(model), generator.rewriting()
+    types = Types(model)
+    own = generator.rewriting()
     found: list[Outcome] = []
     of_onnx = graphs.onnx_opset_for(model)
     for node, owners in graphs.walk(model.graph):
@@ -150,7 +151,9 @@ def _of_key(outcome: Outcome, keys: Keys) -> Outcome:
 def _with_seeds(found: Sequence[Outcome], types: Types, *, keep: bool) -> list[Outcome]:
     """The nodes with what a runtime makes of their seeds; those that it ties share, if asked."""
     seeds = Seeds(types)
-    read = [seeds.of(each) if isinstance(each, Replaceable) else None for each in found]
+    read = []
+    for each in found:
+        read.append(seeds.of(each) if isinstance(each, Replaceable) else None)
     counts = Counter(seeded.seed for seeded in read if seeded is not None)
     outcomes: list[Outcome] = []
     for each, seeded in zip(found, read, strict=True):
@@ -198,9 +201,12 @@ def _read(site: Site, types: Types) -> Outcome:
         if version is not None:
             site = replace(site, version=version.since)
             check_schema(site.node, site.owners, site.version)
-        elif site.node.domain in foreign.TENSORFLOW_DOMAINS and (n := len(site.node.outputs)) != 1:
-            site.refuse("the number of outputs", n, "1", "Correct the node.")
-        replacement, seeds = read(site, types), own_seeds(site.node)
+        elif site.node.domain in foreign.TENSORFLOW_DOMAINS:
+            count = len(site.node.outputs)
+            if count != 1:
+                site.refuse("the number of outputs", count, "1", "Correct the node.")
+        replacement = read(site, types)
+        seeds = own_seeds(site.node)
         random = Replaceable(
             replace(site, seeds=seeds),
             replacement,
@@ -237,7 +243,8 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
         return awaits_state(node) or (lacks_state(node) and not is_given)
     if node.op_identifier() in model.functions:
         return False
-    if (fused := fused_dropout(node)) is not None:
+    fused = fused_dropout(node)
+    if fused is not None:
         return _drops(node, fused)
     return foreign.randomness(node, opset) is not None
 
@@ -246,7 +253,9 @@ def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
     if node.domain not in graphs.STANDARD_DOMAINS or foreign.has_inputs_of_tensorflow(node):
         return None
-    return None if opset is None else version_at(node.op_type, opset)
+    if opset is None:
+        return None
+    return version_at(node.op_type, opset)
 
 
 def _reader(
@@ -263,7 +272,9 @@ def _reader(
         return None, AwaitingReplacement.read
     if node.domain in foreign.TENSORFLOW_DOMAINS:
         kind = KINDS.get(node.op_type)
-        return None, None if kind is None else tensorflow_replacements.REPLACEMENT_OF[kind]
+        if kind is None:
+            return None, None
+        return None, tensorflow_replacements.REPLACEMENT_OF[kind]
     return None, None
 
 
@@ -299,8 +310,10 @@ def _drops(node: ir.Node, places: DropoutPlaces) -> bool:
 def _is_training(node: ir.Node, places: DropoutPlaces) -> bool:
     """Whether a dropout is, or may be, in training mode."""
     mode = input_at(node, places.mode)
-    known = None if mode is None else constant(mode)
-    return mode is not None and (known is None or bool(known.any()))
+    if mode is None:
+        return False
+    known = constant(mode)
+    return known is None or bool(known.any())
 
 
 def _refuse_unknown(site: Site) -> NoReturn:
@@ -336,7 +349,9 @@ def _check_owners(site: Site) -> None:
         if is_standard and not (node.op_type == "Scan" and site.opset < 9):
             check_schema(node, site.owners, site.opset)
             continue
-        name = f"{node.domain}::{graphs.label(node)}" if node.domain else graphs.label(node)
+        name = graphs.label(node)
+        if node.domain:
+            name = f"{node.domain}::{name}"
         given = f"a subgraph of {name}, which cannot carry a state"
         allowed = "the main graph, If, Loop, or Scan from opset 9 on"
         remedy = "Rewrite it as one of these"

@@ -82,7 +82,8 @@ class Keys:
         self._types = types
         self._across_loops = across_loops
         # And those of which nobody knows what they do: a clock, a queue, a counter of calls.
-        self._others = {node for node in drawing if key_of(node) is None} | _unknown(model)
+        with_no_key = {node for node in drawing if key_of(node) is None}
+        self._others = with_no_key | _unknown(model)
         self._names: dict[ir.Value, Hashable] = {}
         # Each operation on inputs of other names has a number, so that names stay short.
         self._operations: dict[Hashable, int] = {}
@@ -91,7 +92,8 @@ class Keys:
         # What a loop carries round unchanged, and the same outside of it.
         self._outside: dict[ir.Value, ir.Value] = {}
         for node, owners in walk(model.graph):
-            self._read(node, frozenset(o.graph for o in owners if o.node.op_type != "If"))
+            loops = (owner.graph for owner in owners if owner.node.op_type != "If")
+            self._read(node, frozenset(loops))
 
     def of(self, node: ir.Node) -> tuple[Hashable, Bodies] | None:
         """The name of a node's key, and the loops that change it; None for a node without a key."""
@@ -104,8 +106,9 @@ class Keys:
     def _read(self, node: ir.Node, around: Bodies) -> None:
         """Names the outputs of a node, and says which loops change them."""
         inner = [each for _, graph in subgraphs(node) for each in graph.all_nodes()]
-        changes = self._changed(value for each in (node, *inner) for value in each.inputs)
-        if not self._others.isdisjoint((node, *inner)):
+        nodes = [node, *inner]
+        changes = self._changed(value for each in nodes for value in each.inputs)
+        if not self._others.isdisjoint(nodes):
             # Each iteration of any loop around may give others.
             changes |= around
         for index, output in enumerate(node.outputs):
@@ -146,8 +149,11 @@ class Keys:
                 self._changes[inner] = self._changed([outer])
 
     def _changed(self, values: Iterable[ir.Value | None]) -> Bodies:
-        known = (self._changes.get(value) for value in values if value is not None)
-        return Bodies().union(*filter(None, known))
+        bodies: set[ir.Graph] = set()
+        for value in values:
+            if value is not None:
+                bodies |= self._changes.get(value) or set()
+        return Bodies(bodies)
 
     def _operation(self, node: ir.Node, index: int) -> int:
         """The number of the operation that gives an output: equal ones have one number."""
@@ -221,4 +227,8 @@ def _unknown(model: ir.Model) -> set[ir.Node]:
                 unknown[node] = held
     holding = {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
     calls = with_callers(model, holding)
-    return {n for n in model.graph.all_nodes() if n in unknown or n.op_identifier() in calls}
+    found = set()
+    for node in model.graph.all_nodes():
+        if node in unknown or node.op_identifier() in calls:
+            found.add(node)
+    return found

@@ -99,7 +99,8 @@ class BatchRows:
 
     def obstacle(self, random: Replaceable, *, is_named: bool = False) -> RefusalError | None:
         """See `order.Rows`."""
-        site, node = random.site, random.site.node
+        site = random.site
+        node = site.node
         title = f"{site.title}{_in_module(node)}"
         shape = self._shapes.of(node.outputs[0])
         batch = self.batch.where
@@ -113,7 +114,8 @@ class BatchRows:
         if shape is not None and not places and self._is_never_batch(shape):
             return of_shape(title, shape, batch, self.batch.rivals)
         operator = random.replacement.operator
-        if error := of_operator(title, operator, shape, places, batch, self.batch.rivals):
+        error = of_operator(title, operator, shape, places, batch, self.batch.rivals)
+        if error:
             return error
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)

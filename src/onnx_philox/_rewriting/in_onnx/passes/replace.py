@@ -77,7 +77,9 @@ class SameShape:
     def source(self, value: ir.Value, steps: int = _MOST_STEPS) -> ir.Value:
         """That value; the value itself where there is none."""
         if value not in self._found:
-            before = self._before(value, steps - 1) if steps else None
+            before = None
+            if steps:
+                before = self._before(value, steps - 1)
             # A subgraph may have another value of an outer one's name.
             if before is None or before.graph is not value.graph:
                 before = value
@@ -97,13 +99,17 @@ class SameShape:
             return self._of_both(node, steps)
         elif node.op_type not in _LIKE_THEIR_INPUT:
             return None
-        return None if given is None else self.source(given, steps)
+        if given is None:
+            return None
+        return self.source(given, steps)
 
     def _of_both(self, node: ir.Node, steps: int) -> ir.Value | None:
         """The one source of all inputs but constants of rank 0."""
         inputs = [value for value in node.inputs if value is not None and not _is_scalar(value)]
         sources = {self.source(value, steps) for value in inputs}
-        return sources.pop() if len(sources) == 1 else None
+        if len(sources) != 1:
+            return None
+        return sources.pop()
 
 
 def _sized_by(node: ir.Node) -> ir.Value | None:
@@ -113,11 +119,15 @@ def _sized_by(node: ir.Node) -> ir.Value | None:
         return None
     size = node.inputs[operator.inputs.index(operator.size_input)]
     if not operator.has_shape:
-        return size if operator.size_input.role is Role.DATA else None
+        if operator.size_input.role is not Role.DATA:
+            return None
+        return size
     shape = None if size is None else size.producer()
     if shape is None or shape.op_type != "Shape" or shape.domain not in STANDARD_DOMAINS:
         return None
-    return None if shape.attributes else shape.inputs[0]
+    if shape.attributes:
+        return None
+    return shape.inputs[0]
 
 
 def _is_scalar(value: ir.Value) -> bool:
@@ -143,7 +153,8 @@ class Replace:
     def __init__(
         self, names: Names, global_seed: int, batch: Batch | None, generator: Generator
     ) -> None:
-        self._generator, self._own = generator, generator.rewriting()
+        self._generator = generator
+        self._own = generator.rewriting()
         self._batch = batch
         self._names = names
         self._global_seed = global_seed
@@ -161,7 +172,8 @@ class Replace:
 
     def _replace(self, model: ir.Model, carried: Carried, emitter: Emitter) -> None:
         random = carried.random
-        old, last = random.site.node, random.last
+        old = random.site.node
+        last = random.last
 
         def draw(
             op: Operator,
@@ -178,7 +190,8 @@ class Replace:
                 dtype, inputs, attributes = drawn
             attributes = {**attributes, **self._generator.attributes}
             state = self._checked(old, carried.state, emitter, op, inputs)
-            ordered = [{**inputs, "state": state}.get(declared.name) for declared in op.inputs]
+            by_name = {**inputs, "state": state}
+            ordered = [by_name.get(declared.name) for declared in op.inputs]
             values = emitter.emit(
                 op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
             )
@@ -194,13 +207,17 @@ class Replace:
                 drawn_state = node.outputs[-1]
                 emitter.declare(drawn_state, "drawn_state", ir.DataType.UINT32, state.shape)
                 carried.next_state_cast.replace_input_with(0, drawn_state)
-            return values if dtype is asked else self._own.narrowed(emitter, values, asked)
+            if dtype is not asked:
+                values = self._own.narrowed(emitter, values, asked)
+            return values
 
         comparison = inlined_comparison(old)
         new = random.replacement.emit(old, emitter, draw)
         if self._own is not None:
             new = self._own.composed(random, emitter, new)
-        place = Place() if self._batch is None else self._batch.places.get(old, Place())
+        place = Place()
+        if self._batch is not None:
+            place = self._batch.places.get(old, place)
         if not place.is_first:
             (drawing,) = (node for node in emitter.nodes if node.domain == DOMAIN)
             if isinstance(random.replacement, TruncatedNormalReplacement):
@@ -212,7 +229,8 @@ class Replace:
                 # A mask that nothing reads: onnx-ir would give it a name of a graph around.
                 emitter.mask_of(node.outputs[0], node.outputs[0].shape)
         assert last.graph is not None
-        last.prepend([node for node in emitter.nodes if not self._is_shared(node, last.graph)])
+        own = [node for node in emitter.nodes if not self._is_shared(node, last.graph)]
+        last.prepend(own)
         for ours, theirs in zip(new, last.outputs, strict=False):
             take_over(ours, theirs)
         seeded = model if old.op_type.startswith(STATELESS) else None
@@ -220,7 +238,8 @@ class Replace:
             remove(gone, seeded)
         if random.share is not None and random.share.is_inverted:
             drawn = next(node for node in emitter.nodes if node.domain == DOMAIN)
-            _invert(drawn if comparison is None else comparison, emitter.again())
+            inverted = drawn if comparison is None else comparison
+            _invert(inverted, emitter.again())
 
     def _is_shared(self, node: ir.Node, graph: ir.Graph) -> bool:
         """Whether a node has a place of its own, once for all that read it: see `_shares_shape`.
@@ -248,9 +267,12 @@ class Replace:
 
     def _shares_shape(self, node: ir.Node, graph: ir.Graph) -> bool:
         """Puts the shape of a tensor behind the first one that surely has it, once in a graph."""
-        (given,), (shape,) = node.inputs, node.outputs
+        (given,) = node.inputs
+        (shape,) = node.outputs
         assert given is not None, "a tensor has the shape"
-        source = self._same_shape.source(given) if given.graph is graph else given
+        source = given
+        if given.graph is graph:
+            source = self._same_shape.source(given)
         producer = source.producer()
         if producer is not None and producer.graph is None:
             return False

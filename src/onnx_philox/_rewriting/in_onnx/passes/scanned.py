@@ -46,10 +46,13 @@ def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) 
         states: How many states it carries.
         emitter: What makes the nodes.
     """
-    node, body = owner.node, owner.graph
+    node = owner.node
+    body = owner.graph
     if _ZERO not in node.meta:
-        is_kept = _reads_rows(node, body, states)
-        node.meta[_ZERO] = None if is_kept else _scan_zeros(node, body, states, emitter.again())
+        if _reads_rows(node, body, states):
+            node.meta[_ZERO] = None
+        else:
+            node.meta[_ZERO] = _scan_zeros(node, body, states, emitter.again())
     zero = node.meta[_ZERO]
     if zero is None:
         return state
@@ -78,7 +81,8 @@ def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) ->
     scanned = node.attributes["num_scan_inputs"].as_int() + 1
     node.attributes["num_scan_inputs"] = ir.AttrInt64("num_scan_inputs", scanned)
     for name in ("scan_input_axes", "scan_input_directions"):
-        if (given := node.attributes.get(name)) is not None:
+        given = node.attributes.get(name)
+        if given is not None:
             node.attributes[name] = ir.AttrInt64s(name, [*given.as_ints(), 0])
     zero = emitter.declare(ir.Value(), "zero", _INT64, [])
     body.inputs.append(zero)

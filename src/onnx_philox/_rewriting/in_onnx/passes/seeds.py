@@ -99,8 +99,10 @@ class Seeds:
         """The same with the number of elements, which may take an inference of shapes."""
         if seeded.numbers == DROPOUTS:
             return seeded
-        is_known = tensorflow_random_nodes.is_known(node)
-        size = self._of_tensorflow(node) if is_known else self._size(node, seeded.numbers)
+        if tensorflow_random_nodes.is_known(node):
+            size = self._of_tensorflow(node)
+        else:
+            size = self._size(node, seeded.numbers)
         return replace(seeded, size=size)
 
     def loops_that_keep_pace(
@@ -110,8 +112,10 @@ class Seeds:
 
         Dropouts of one seed do so in the runtime, also those of other sizes.
         """
+        if seeded.numbers != DROPOUTS:
+            return None
         loops = [owner.graph for owner in random.site.owners if owner.node.op_type != "If"]
-        return frozenset(loops) if seeded.numbers == DROPOUTS and loops else None
+        return frozenset(loops) if loops else None
 
     def _size(self, node: ir.Node, numbers: str) -> Size:
         """How many elements a node of ONNX draws; of normals, those that it throws away too."""
@@ -119,7 +123,10 @@ class Seeds:
         if node.op_type == "Multinomial":
             samples = Size(node.attributes.get_int("sample_size", 1))
             return samples.times(self._rows(input_of(node, 0), of_classes=True))
-        size = self.of_value(input_of(node, 0)) if shape is None else _product(shape.as_ints())
+        if shape is None:
+            size = self.of_value(input_of(node, 0))
+        else:
+            size = _product(shape.as_ints())
         if numbers.startswith("normals") and not size.of:
             # They come in pairs, and a run does not begin with the second half of one.
             return Size(size.factor + size.factor % 2)
@@ -132,7 +139,8 @@ class Seeds:
             case "shuffle":
                 return self._rows(given)
             case "categorical":
-                return self._rows(given, of_classes=True).times(self._told(input_of(node, 1)))
+                rows = self._rows(given, of_classes=True)
+                return rows.times(self._told(input_of(node, 1)))
             case "gamma" | "poisson":
                 return self._told(given).times(self.of_value(input_of(node, 1)))
         return self._told(given)
@@ -151,7 +159,10 @@ class Seeds:
     def _of_one_size(self, value: ir.Value) -> list[ir.Value]:
         """A value and those before it, for as long as they have equally many elements."""
         way = [value]
-        while (node := way[-1].producer()) is not None:
+        while True:
+            node = way[-1].producer()
+            if node is None:
+                break
             is_first = way[-1].index() == 0 or node.op_type == "Dropout"
             keeps = node.op_type in _KEEP_THE_SIZE and node.domain in STANDARD_DOMAINS and is_first
             if not keeps or not node.inputs or node.inputs[0] is None:
@@ -165,7 +176,9 @@ class Seeds:
         if dims is not None and of_classes and len(dims) == 1:
             return Size(1)
         first = dims[0] if dims else None
-        return Size(1, (f"the rows of {value.name!r}",)) if first is None else _product([first])
+        if first is None:
+            return Size(1, (f"the rows of {value.name!r}",))
+        return _product([first])
 
     def _told(self, shape: ir.Value) -> Size:
         """How many elements a tensor has whose shape, or whose count, is a value."""
@@ -195,16 +208,19 @@ _OF_ANY_TYPE = ("Multinomials", "shuffles")
 
 def _numbers(random: Replaceable) -> tuple[str, str]:
     """The numbers that ONNX Runtime draws for a node, and what draws them, in words."""
-    node, replacement = random.site.node, random.replacement
+    node = random.site.node
+    replacement = random.replacement
     if node.op_type == "Multinomial":
         return DOUBLES, "Multinomials"
     if isinstance(replacement, BernoulliReplacement):
         of_p = replacement.probabilities.name
         # It draws those of f16 in f32.
-        return (DOUBLES if of_p == "f64" else "uniforms of f32"), f"Bernoullis of {of_p}"
+        numbers = DOUBLES if of_p == "f64" else "uniforms of f32"
+        return numbers, f"Bernoullis of {of_p}"
     kind = "normals" if "Normal" in node.op_type else "uniforms"
     kind = f"{kind} of {random.drawn[1]}"
-    return (DOUBLES if kind == "uniforms of f64" else kind), kind
+    numbers = DOUBLES if kind == "uniforms of f64" else kind
+    return numbers, kind
 
 
 def _product(dimensions: Iterable[int | str]) -> Size:
@@ -220,7 +236,10 @@ def _product(dimensions: Iterable[int | str]) -> Size:
 
 def _root(value: ir.Value) -> ir.Value:
     """What gives the numbers of a value, before operators that give the same."""
-    while (node := value.producer()) is not None:
+    while True:
+        node = value.producer()
+        if node is None:
+            break
         given = node.inputs[0] if node.inputs else None
         if node.op_type not in _GIVE_EQUAL or node.domain not in STANDARD_DOMAINS or given is None:
             break
@@ -240,7 +259,10 @@ def _turns(owner: Owner) -> Hashable:
 
 def _runs_all_trips(loop: ir.Node, body: ir.Graph) -> bool:
     """Whether a Loop ends after the trips that it is given, and no sooner."""
-    trips, go = loop.inputs[0], loop.inputs[1] if len(loop.inputs) > 1 else None
+    trips = loop.inputs[0]
+    go = None
+    if len(loop.inputs) > 1:
+        go = loop.inputs[1]
     if trips is None or (go is not None and not _is_true(go)):
         return False
     goes_on = _root(body.outputs[0])
@@ -256,4 +278,6 @@ def _name(value: ir.Value) -> Hashable:
     """What only values have that are equal in every run."""
     root = _root(value)
     known = small_constant(root, 1)
-    return root if known is None else tuple(known.ravel().tolist())
+    if known is None:
+        return root
+    return tuple(known.ravel().tolist())

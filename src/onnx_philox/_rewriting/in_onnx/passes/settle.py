@@ -47,7 +47,8 @@ def _settle(node: ir.Node, emitter: Emitter) -> None:
         shape = emitter.shape(data)
         new.append(emitter.emit("ConstantOfShape", "mask", [shape], bool_, data.shape, all_true))
     identity = emitter.nodes[0]
-    identity.name, identity.doc_string = node.name or identity.name, node.doc_string
+    identity.name = node.name or identity.name
+    identity.doc_string = node.doc_string
     identity.metadata_props.update(node.metadata_props)
     node.prepend(emitter.nodes)
     for ours, theirs in zip(new, node.outputs, strict=False):

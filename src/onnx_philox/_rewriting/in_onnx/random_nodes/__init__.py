@@ -1,1 +1,1 @@
-"""Finds the random nodes of an ONNX model, and says where each stands and what it has."""
+"""Which nodes of an ONNX model are random, and what each of them draws."""

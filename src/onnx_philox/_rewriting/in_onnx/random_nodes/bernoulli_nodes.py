@@ -16,8 +16,12 @@ def share_of(node: ir.Node) -> Share | None:
     """The share of ones of a random node that is a Bernoulli, or was one; None for others."""
     if node.op_type == "Bernoulli" and node.domain in STANDARD_DOMAINS:
         given = node.inputs[0]
-        return MADE_UP_FOR if _is_complement(given) else replace(BERNOULLI, p=_number(given))
-    return None if inlined_comparison(node) is None else INLINED
+        if _is_complement(given):
+            return MADE_UP_FOR
+        return replace(BERNOULLI, p=_number(given))
+    if inlined_comparison(node) is None:
+        return None
+    return INLINED
 
 
 def inlined_comparison(node: ir.Node) -> ir.Node | None:
@@ -26,8 +30,11 @@ def inlined_comparison(node: ir.Node) -> ir.Node | None:
     if node.op_type != "RandomUniformLike" or INLINED_NAME not in f"{node.name} {drawn.name}":
         return None
     reader = only_reader(drawn)
-    is_above = reader is not None and (reader[0].op_type, reader[1]) == ("Greater", 0)
-    return reader[0] if reader is not None and is_above else None
+    if reader is None:
+        return None
+    comparison, index = reader
+    is_above = comparison.op_type == "Greater" and index == 0
+    return comparison if is_above else None
 
 
 def _number(value: ir.Value | None) -> float | None:
@@ -43,7 +50,10 @@ def _number(value: ir.Value | None) -> float | None:
     if known is None or known.size == 0:
         return None
     wide = known.astype(np.float64)
-    return float(wide.flat[0]) if bool((wide == wide.flat[0]).all()) else None
+    first = wide.flat[0]
+    if not bool((wide == first).all()):
+        return None
+    return float(first)
 
 
 def _is_complement(value: ir.Value | None) -> bool:
@@ -54,9 +64,13 @@ def _is_complement(value: ir.Value | None) -> bool:
     one, other = node.inputs
     if node.op_type == "Sub":
         return is_all(one, 1)
-    return any(is_all(a, 1) and _is_negative(b) for a, b in ((one, other), (other, one)))
+    if is_all(one, 1) and _is_negative(other):
+        return True
+    return is_all(other, 1) and _is_negative(one)
 
 
 def _is_negative(value: ir.Value | None) -> bool:
-    node = None if value is None else source(value).producer()
+    if value is None:
+        return False
+    node = source(value).producer()
     return node is not None and node.op_type == "Neg"

@@ -66,4 +66,6 @@ def dropout_start(seed: int) -> int:
     So 0 and 1 are two seeds: they agree in the first run alone. Those just below 0 begin again at 0
     after a few runs, and are like no others.
     """
-    return seed if -_RUNS <= seed < 0 else seed % 2**64 % MODULUS
+    if -_RUNS <= seed < 0:
+        return seed
+    return seed % 2**64 % MODULUS

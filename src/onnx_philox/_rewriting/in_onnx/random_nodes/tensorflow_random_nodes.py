@@ -46,7 +46,9 @@ def key_of(node: ir.Node) -> Sequence[ir.Value | None] | None:
         return None
     if node.op_type.endswith("V2"):
         return node.inputs[1:4]
-    return node.inputs[2:3] if KINDS[node.op_type] == "categorical" else node.inputs[1:2]
+    if KINDS[node.op_type] == "categorical":
+        return node.inputs[2:3]
+    return node.inputs[1:2]
 
 
 def is_shuffle(node: ir.Node) -> bool:

@@ -1,1 +1,1 @@
-"""What is put in the place of a random node."""
+"""The nodes of this package that replace each kind of random node."""

@@ -31,9 +31,11 @@ class AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
-            near, names = nearest(node.op_type, OPERATORS), f"one of {', '.join(OPERATORS)}"
-            upgrade = "Upgrade onnx-philox if a newer version made the model."
-            remedy = upgrade if near is None else f"Did you mean {near!r}?"
+            near = nearest(node.op_type, OPERATORS)
+            names = f"one of {', '.join(OPERATORS)}"
+            remedy = "Upgrade onnx-philox if a newer version made the model."
+            if near is not None:
+                remedy = f"Did you mean {near!r}?"
             site.refuse("the operator", node.op_type, names, remedy)
         operator = OPERATORS[node.op_type]
         given = ours.attributes_of(node)
@@ -48,7 +50,9 @@ class AwaitingReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         drawn = draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)
-        outputs, mask, last = [drawn], self.operator.drawn_output, len(self.operator.outputs) - 1
+        outputs = [drawn]
+        mask = self.operator.drawn_output
+        last = len(self.operator.outputs) - 1
         is_state_wanted = len(node.outputs) > last and is_wanted(node.outputs[last])
         is_mask_wanted = len(node.outputs) > mask and is_wanted(node.outputs[mask])
         if mask and (is_mask_wanted or is_state_wanted):

@@ -28,7 +28,9 @@ class Replaceable(found.Replaceable):
     @property
     def last(self) -> ir.Node:
         """The node whose outputs the replacement gives, and in whose place it goes."""
-        return self.absorbed[-1] if self.absorbed else self.site.node
+        if self.absorbed:
+            return self.absorbed[-1]
+        return self.site.node
 
     def turns(self, owner: Owner) -> bool:
         """Whether what is around it is a loop in whose iterations it draws on."""
