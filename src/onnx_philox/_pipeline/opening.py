@@ -155,14 +155,16 @@ def served_by(wanted: Wanted) -> Served:
     asked.check_onnx()
     # Once, from one open file: another may take its place meanwhile.
     with given.opened() as file:
-        graph = Originals(file.proto, file.folder, owner=_NAME).model
+        originals = Originals(file.proto, file.folder, owner=_NAME)
+        graph = originals.model
         is_wanted = wants_rewrite(find_random_nodes(graph), streams_of(graph))
         if not (asked.invert_bernoulli or asked.draw or is_wanted):
             model = None if given.is_file else file.proto
             return replace(_said_by(given.what, graph, file.proto, model), stamp=file.stamp)
-        new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
-    served = _said_by(given.what, Originals(new, owner=_NAME).model, new, new)
-    return replace(served, stamp=file.stamp)
+        keeps_external = wanted.options.finds_weights
+        new = api.rewrite_opened(file, originals, asked, keeps_external=keeps_external)
+    # The graph is what the rewrite has made of it.
+    return replace(_said_by(given.what, graph, new, new), stamp=file.stamp)
 
 
 def _said_by(

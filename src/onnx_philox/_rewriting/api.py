@@ -150,17 +150,26 @@ def rewritten(given: Given, asked: Asked) -> Any:
 
         return in_openvino.rewrite(files.openvino_model_of(given), asked)[0]
     with given.opened() as file:
-        return rewrite_opened(file, asked)
+        originals = Originals(file.proto, file.folder, owner=OWNER)
+        return rewrite_opened(file, originals, asked)
 
 
 def rewrite_opened(
-    file: ModelFile | InMemory, asked: Asked, *, keeps_external: bool = False
+    file: ModelFile | InMemory,
+    originals: Originals,
+    asked: Asked,
+    *,
+    keeps_external: bool = False,
 ) -> onnx.ModelProto:
     """What `make_reproducible` makes of a model of ONNX that is open, with its weights.
 
-    Those of external data may stay where they are: a ModelProto holds at most 2 GB.
+    Args:
+        file: The model.
+        originals: The same for surgery, which rewrites it in place.
+        asked: What is asked for.
+        keeps_external: Whether weights of external data stay where they are: a ModelProto holds at
+            most 2 GB.
     """
-    originals = Originals(file.proto, file.folder, owner=OWNER)
     report = in_onnx.rewrite(originals.model, asked)
     result = originals.to_proto() if report.is_changed else file.proto
     file.load_weights(result, keeps_external=keeps_external)

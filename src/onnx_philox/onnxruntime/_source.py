@@ -37,6 +37,10 @@ class Source:
     """What it says of the domain; None where it is no ONNX model."""
     folder: str | None
     """Where the model's external data lies; None for a model that is no file."""
+    needs_graph: bool = False
+    """Whether onnx-ir must read the model's graph."""
+    refusal: RefusalError | None = None
+    """Why a node of ours has what its operator has not."""
 
     @property
     def is_ours(self) -> bool:
@@ -49,16 +53,25 @@ class Source:
         Raises:
             InvalidArgument: A node has what its operator has not.
         """
-        outline = self.outline
-        if outline is None or not outline.opsets:
-            return False
+        if self.refusal is not None:
+            said = str(self.refusal)
+            raise _runtime_errors.refused(said, ort_state.InvalidArgument) from self.refusal
+        return self.needs_graph
+
+    def scanned(self, model: Buffer) -> Source:
+        """It with all that its bytes say, which are read once."""
+        outline = _scan.outline(model)
+        found = replace(self, outline=outline)
+        if not outline.opsets:
+            return found
         try:
-            ends = self.read(lambda model: _scan.Graph(model, outline.graph).has_empty_end())
+            ends = _scan.Graph(model, outline.graph).has_empty_end()
         except RefusalError as error:
-            raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
+            # Without what it was raised in, which holds the bytes.
+            return replace(found, refusal=error.with_traceback(None))
         except (ValueError, RecursionError):
-            return False  # ONNX Runtime reports what the model is.
-        return ends or outline.has_functions
+            return found  # ONNX Runtime reports what the model is.
+        return replace(found, needs_graph=ends or outline.has_functions)
 
     def read(self, reader: Callable[[Buffer], T]) -> T:
         """What a function reads in the model's bytes.
@@ -102,15 +115,16 @@ def source_of(source: Any) -> Source:
         allowed = "a path, bytes or an onnx.ModelProto"
         checks.refuse(_OWNER, "model", what, allowed, "Pass one of these.", TypeError)
     try:
-        outline = given.read(_scan.outline)
+        found = given.read(given.scanned)
     except (OSError, ValueError):
         return given
-    for version in outline.opsets:
+    assert found.outline is not None
+    for version in found.outline.opsets:
         try:
             checks.check_opset(version, _OWNER)
         except ValueError as error:
             raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
-    return replace(given, outline=outline)
+    return found
 
 
 def _folder(path: str) -> str:
