@@ -20,6 +20,9 @@ SIZES = """s = Shape (x) d = Shape <start = 0, end = 1> (x)
     half = Constant <value_float = 0.5> () true = Constant <value = bool {1}> ()"""
 """What the bodies use: x is [batch, 4], n the number of its rows."""
 SHARE = "p = Div (high, n)"
+SHARES = """two = Constant <value_int = 2> () odd = Mod (count, two)
+    shares = SequenceConstruct (half, high)"""
+"""Two shares, and a number that picks one."""
 RANGE = "places = Range (zero, count, one) f = Cast <to = 1> (places) share = Div (f, n)"
 BY_ROW = f"{RANGE} apart = Reshape (share, wide)"
 
@@ -87,6 +90,28 @@ BY_PLACE = {
     "a Bernoulli's share, of how long a Loop runs": coins(
         """q = Loop (count, true, half) <body = b (int64 i, bool ci, float v) => (bool co, float w)
         { co = Identity (ci) w = Mul (v, half) }> p = Expand (q, s)"""
+    ),
+    "a Bernoulli's share, that the number of rows picks out of a sequence": coins(
+        f"{SHARES} q = SequenceAt (shares, odd) p = Expand (q, s)"
+    ),
+    "a Bernoulli's share, that is left of a sequence": coins(
+        f"{SHARES} left = SequenceErase (shares, odd) q = SequenceAt (left, zero) p = Expand (q, s)"
+    ),
+    "a Bernoulli's share, where it is put into a sequence": coins(
+        f"""{SHARES} more = SequenceInsert (shares, high, odd) q = SequenceAt (more, zero)
+        p = Expand (q, s)"""
+    ),
+    "a Bernoulli's share, of a table that is split": coins(
+        f"""{SHARES} size = Add (odd, one) shape = Constant <value_ints = [8]> ()
+        table = ConstantOfShape <value = float[1] {{0.1}}> (shape)
+        parts = SplitToSequence (table, size) part = SequenceAt (parts, zero)
+        q = ReduceSum (part) p = Expand (q, s)"""
+    ),
+    "a Bernoulli's share, of how many parts a table has": coins(
+        f"""{SHARES} size = Add (odd, one) shape = Constant <value_ints = [8]> ()
+        table = ConstantOfShape <value = float[1] {{0.1}}> (shape)
+        parts = SplitToSequence (table, size) length = SequenceLength (parts)
+        f = Cast <to = 1> (length) q = Div (half, f) p = Expand (q, s)"""
     ),
     "the share of a Bernoulli in a Loop": Drawn(
         f"""{SHARE} three = Constant <value_int = 3> ()

@@ -154,3 +154,29 @@ def test_what_leaves_rows_in_place_is_accepted(name: str) -> None:
     between, shape = IN_PLACE[name]
     axis = shape.index(-1)
     make_reproducible(noisy(between, shape), per_row=True, batch=f"x:{axis}")
+
+
+# -- What an earlier run has left -----------------------------------------------------------------
+
+
+def remembering(stored: Between) -> ov.Model:
+    """Noise for x and for what the run before has stored of its own x; 0 at first."""
+    x = parameter("x", [-1, 4])
+    shape = opset8.shape_of(x)
+    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
+    zeros = opset8.broadcast(low, shape)
+    past = opset8.read_value(zeros, "past", ov.Type.f32, ov.PartialShape([-1, 4]))
+    assigned = opset8.assign(stored(x.output(0)), "past")
+    noise = opset8.random_uniform(shape, low, high, "f32")
+    result = opset8.result(opset8.add(opset8.add(past, noise), x))
+    return ov.Model([result], [assigned], [x], "model")
+
+
+def test_rows_that_an_earlier_run_has_left_in_place_are_accepted() -> None:
+    make_reproducible(remembering(opset8.relu), per_row=True, batch="x:0")
+
+
+def test_rows_that_an_earlier_run_has_left_out_of_order_are_refused() -> None:
+    model = remembering(lambda x: opset8.roll(x, ints(1), ints(0)))
+    with pytest.raises(ValueError, match=r"\(Roll\) moves the rows of"):
+        make_reproducible(model, per_row=True, batch="x:0")

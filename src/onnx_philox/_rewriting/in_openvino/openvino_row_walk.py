@@ -73,7 +73,13 @@ class RowWalk:
         self._doubtful: dict[str, Culprit] = {}
         for parameter in model.get_parameters():
             self._known[parameter.output(0)] = self._of_input(parameter)
-        self._body(model)
+        # What runs before this one have left in the variables.
+        self._stored: dict[str, Knowledge] = {}
+        for _ in range(_MOST_ROUNDS):
+            before = dict(self._stored)
+            self._body(model)
+            if self._stored == before:
+                break
         for result in model.get_results():
             for drawn in self._of(result.input_value(0)).noise:
                 assert isinstance(drawn, str)
@@ -156,7 +162,11 @@ class RowWalk:
         kind = node.get_type_name()
         if kind in ("Constant", "Parameter", "Result"):
             return
-        if node.get_name() in self._drawings:
+        if kind == "Assign":
+            self._store(node)
+        elif kind == "ReadValue":
+            self._say(node.output(0), partial(self._read, node))
+        elif node.get_name() in self._drawings:
             self._draw(node)
         elif bodies(node):
             self._go_inside(node)
@@ -164,6 +174,23 @@ class RowWalk:
             self._ours(node)
         else:
             self._plain(node, kind)
+
+    def _store(self, node: ov.Node) -> None:
+        name = _variable(node)
+        culprit = Culprit(_label(node), "stores rows in another place than an earlier run did")
+        given = self._of(node.input_value(0))
+        stored = self._stored.get(name, given)
+        self._say(node.output(0), partial(either, [stored, given], culprit))
+        self._stored[name] = self._of(node.output(0))
+
+    def _read(self, node: ov.Node) -> Knowledge:
+        """What is known of a variable: of its first value, or of what an earlier run has stored."""
+        initial = [self._of(value) for value in node.input_values()]
+        name = _variable(node)
+        if name not in self._stored:
+            return initial[0] if initial else FREE
+        culprit = Culprit(_label(node), "has rows in another place than an earlier run stored")
+        return either([*initial, self._stored[name]], culprit)
 
     def _plain(self, node: ov.Node, kind: str) -> None:
         given = [self._of(value) for value in node.input_values()]
@@ -358,3 +385,8 @@ class RowWalk:
 
 def _label(node: ov.Node) -> str:
     return f"{node.get_friendly_name()!r} ({node.get_type_name()})"
+
+
+def _variable(node: ov.Node) -> str:
+    """The variable that a node reads or writes."""
+    return str(node.get_attributes()["variable_id"])

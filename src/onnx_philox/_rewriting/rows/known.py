@@ -165,3 +165,37 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
 def are_alike(values: Iterable[Knowledge]) -> bool:
     """Whether a batch makes each of some values longer, at most."""
     return all(value.is_alike or not value.is_of_batch for value in values)
+
+
+def slices_of(known: Knowledge, rank: int, axis: int, culprit: Culprit) -> Knowledge:
+    """What is known of each slice of a value along a dimension, which the slices do not have.
+
+    Args:
+        known: What is known of the value.
+        rank: How many dimensions it has; 0 where nobody knows.
+        axis: The dimension.
+        culprit: What takes the slices.
+
+    Raises:
+        RowsMeetError: They are slices of rows, and there are draws among them.
+    """
+    if not known.places:
+        return known
+    along = axis % rank if rank else axis
+    if any(place.axis == along for place in known.places):
+        return lost(culprit, [known])
+    places = (replace(p, axis=p.axis - 1) if p.axis > along else p for p in known.places)
+    return replace(known, places=frozenset(places))
+
+
+def stacked_along(known: Knowledge, rank: int, axis: int) -> Knowledge:
+    """What is known of several such values along a new dimension.
+
+    Args:
+        known: What is known of each.
+        rank: How many dimensions each has.
+        axis: The new dimension.
+    """
+    along = axis if axis >= 0 else axis + 1 + rank
+    places = (replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places)
+    return replace(known, places=frozenset(places))

@@ -118,6 +118,7 @@ _DEEDS = {
     "ReverseSequence": "turns the rows of {} round",
     "Slice": "takes some of the rows of {}, or turns them round",
     "Split": "parts the rows of {}",
+    "SplitToSequence": "parts the rows of {}",
     "Tile": "repeats the rows of {}",
     **dict.fromkeys(
         ("Compress", "Gather", "GatherElements", "GatherND", "NonZero", "TopK", "Unique"),

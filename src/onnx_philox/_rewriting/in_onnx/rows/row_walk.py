@@ -24,7 +24,7 @@ from onnx_philox._models.graphs import (
     subgraphs,
 )
 from onnx_philox._models.ours import state_of
-from onnx_philox._rewriting.in_onnx.rows import operators
+from onnx_philox._rewriting.in_onnx.rows import operators, sequence_rules
 from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
 from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
@@ -42,13 +42,15 @@ from onnx_philox._rewriting.rows.known import (
     are_alike,
     either,
     lost,
+    slices_of,
+    stacked_along,
 )
 from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
 
 # What goes round in a loop settles in a few iterations: each forgets something for good.
 _MOST_ROUNDS = 50
-_SAME = ("Identity", "Optional", "OptionalGetElement", "SequenceAt", "SequenceErase")
-"""Operators whose output is the first input, or one of the tensors in it."""
+_SAME = ("Identity", "Optional", "OptionalGetElement")
+"""Operators whose output is the first input, or what is in it."""
 
 
 class RowWalk:
@@ -135,8 +137,8 @@ class RowWalk:
             _BODIES[kind](self, node)
         elif kind in _SAME:
             self._say(node.outputs[0], partial(self._of, input_of(node, 0)))
-        elif kind in _SEQUENCES:
-            self._say(node.outputs[0], partial(_SEQUENCES[kind], self, node))
+        elif kind in sequence_rules.RULES:
+            self._sequence(node, sequence_rules.RULES[kind])
         else:
             self._plain(node)
 
@@ -172,7 +174,7 @@ class RowWalk:
         meeting = rules.meeting_of(node.op_type, rule)
         for index, output in enumerate(node.outputs):
             if is_wanted(output):
-                deed = operators.deed_of(node.op_type, _name(node.inputs[0]))
+                deed = operators.deed_of(node.op_type, _name_of_first(node))
                 apply = partial(moves.apply, rule, step, index, meeting, deed)
                 self._say(output, apply)
                 known = self._of(output)
@@ -317,7 +319,8 @@ class RowWalk:
         scanned = zip(node.inputs[carried:], body.inputs[carried:], axes, strict=False)
         culprit = Culprit(label_of(node), "goes through the rows one by one")
         for outer, inner, axis in scanned:
-            self._say(inner, partial(self._element, outer, axis, culprit))
+            rank = len(self._shapes.walk.dimensions(outer) or ())
+            self._say(inner, partial(slices_of, self._of(outer), rank, axis, culprit))
         self._go_round(node, node.inputs[:carried], body, body.inputs, body.outputs[:carried])
         stacked = body.outputs[carried:]
         axes = node.attributes.get_ints("scan_output_axes", [0] * len(stacked))
@@ -400,24 +403,16 @@ class RowWalk:
                 self._known[output] = self._of(output).counted()
         for inner, output, axis in zip(ends, node.outputs[first:], axes, strict=False):
             known = self._of(inner)
-            along = axis if axis >= 0 else axis + 1 + len(self._shapes.walk.dimensions(inner) or ())
-            places = frozenset(
-                replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places
-            )
-            stacked = replace(known, places=places)
+            rank = len(self._shapes.walk.dimensions(inner) or ())
+            stacked = stacked_along(known, rank, axis)
             self._known[output] = stacked.counted() if is_counted else stacked
 
-    def _element(self, value: ir.Value | None, axis: int, culprit: Culprit) -> Knowledge:
-        """What is known of each slice of a value along a dimension."""
-        known = self._of(value)
-        if not known.places:
-            return known
-        rank = len(self._shapes.walk.dimensions(value) or ())
-        along = axis % rank if rank else axis
-        if any(place.axis == along for place in known.places):
-            return lost(culprit, [known])
-        places = (replace(p, axis=p.axis - 1) if p.axis > along else p for p in known.places)
-        return replace(known, places=frozenset(places))
+    def _sequence(self, node: ir.Node, rule: sequence_rules.Rule) -> None:
+        """A node that makes a sequence, or takes one."""
+        known = [None if v is None or _is_empty(v) else self._of(v) for v in node.inputs]
+        step = replace(self._step(node), known=known)
+        deed = operators.deed_of(node.op_type, _name_of_first(node))
+        self._say(node.outputs[0], partial(rule, step, deed))
 
     def _sequence_map(self, node: ir.Node) -> None:
         ((_, body),) = subgraphs(node)
@@ -427,49 +422,6 @@ class RowWalk:
         for output, inner in zip(node.outputs, body.outputs, strict=False):
             self._known[output] = self._of(inner)
 
-    def _constructed(self, node: ir.Node) -> Knowledge:
-        """A sequence of all inputs that are tensors: of an insertion, but for the position."""
-        given = node.inputs[:2] if node.op_type == "SequenceInsert" else node.inputs
-        known = [self._of(v) for v in given if v is not None and not _is_empty(v)]
-        culprit = Culprit(label_of(node), "has rows in different places in its tensors")
-        return either(known, culprit) if known else FREE
-
-    def _length(self, node: ir.Node) -> Knowledge:
-        """A number, of how many tensors a sequence has."""
-        return replace(FREE, is_of_batch=self.is_of_batch(node.inputs[0]))
-
-    def _parted(self, node: ir.Node) -> Knowledge:
-        """A SplitToSequence."""
-        axis = node.attributes.get_int("axis", 0)
-        culprit = Culprit(label_of(node), f"parts the rows of {_name(node.inputs[0])!r}")
-        has_sizes = len(node.inputs) > 1 and node.inputs[1] is not None
-        value = node.inputs[0]
-        element = self._element(value, axis, culprit)
-        keeps = has_sizes or node.attributes.get_int("keepdims", 1) != 0
-        known = self._of(value) if keeps and element.lost is None else element
-        step = self._step(node)
-        if known.resized is None and moves.has_size(step, 0, but={p.axis for p in known.places}):
-            deed = "parts a dimension that is as long as the number of rows says"
-            return replace(known, resized=step.culprit(deed))
-        return known
-
-    def _unparted(self, node: ir.Node) -> Knowledge:
-        """A ConcatFromSequence."""
-        axis, known = node.attributes.get_int("axis", 0), self._of(node.inputs[0])
-        if not known.places:
-            return known
-        rank = len(self._shapes.walk.dimensions(node.outputs[0]) or ())
-        culprit = Culprit(label_of(node), "puts rows of several tensors one behind the other")
-        if axis < 0 and not rank:
-            return lost(culprit, [known])
-        along = axis % rank if rank else axis
-        if node.attributes.get_int("new_axis", 0):
-            places = (replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places)
-            return replace(known, places=frozenset(places))
-        if any(place.axis == along for place in known.places):
-            return lost(culprit, [known])
-        return known
-
 
 _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
     "If": RowWalk._if,
@@ -477,18 +429,12 @@ _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
     "Scan": RowWalk._scan,
     "SequenceMap": RowWalk._sequence_map,
 }
-_SEQUENCES: dict[str, Callable[[RowWalk, ir.Node], Knowledge]] = {
-    "ConcatFromSequence": RowWalk._unparted,
-    "OptionalHasElement": RowWalk._length,
-    "SequenceConstruct": RowWalk._constructed,
-    "SequenceInsert": RowWalk._constructed,
-    "SequenceLength": RowWalk._length,
-    "SplitToSequence": RowWalk._parted,
-}
 
 
-def _name(value: ir.Value | None) -> str:
-    return "" if value is None else value.name or ""
+def _name_of_first(node: ir.Node) -> str:
+    """The name of a node's first input."""
+    first = node.inputs[0] if node.inputs else None
+    return "" if first is None else first.name or ""
 
 
 def _is_empty(value: ir.Value) -> bool:
