@@ -3,7 +3,9 @@
     python benchmarks/law.py            writes both tables of docs/same-numbers-and-law.md
     python benchmarks/law.py --power    the first one alone, in two minutes
     python benchmarks/law.py --table    the second one alone, in ten minutes
-    python benchmarks/law.py --alarms   2,000 comparisons of one law, and 40 by the command
+    python benchmarks/law.py --alarms   2,000 comparisons of one law
+    python benchmarks/law.py --rewrites 1000    so many of rewrites of one model at other runs
+    python benchmarks/law.py --originals    of the originals of the tests with their rewrites
 
 The first table shows in how many of 100 tries the command tells a difference of a given size, which
 it must in 90 of them. For the second, each try draws runs of both models once, and looks for the
@@ -15,17 +17,14 @@ command has. The table shows what is told in nine of ten tries. It needs scipy.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import law_models
 import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
@@ -404,39 +403,15 @@ def alarms(comparisons: int) -> dict[float, int]:
     return found
 
 
-MODEL = """<ir_version: 8, opset_import: ["": 17]>
-g (float[N,8] x) => (float[N,8] y, bool[N,8] mask, float[N,8] z) <float p = {0.3}> {
-    n = RandomNormalLike (x)  y = Add (x, n)
-    u = RandomUniformLike (x)  mask = Less (u, p)
-    kept = Cast <to: int = 1> (mask)  z = Mul (y, kept) }"""
-
-
-def of_command(comparisons: int) -> int:
-    """The same of two rewrites of one model at other seeds, by the command."""
-    import onnx
-
-    import onnx_philox
-
-    alarms = 0
-    with tempfile.TemporaryDirectory() as folder:
-        original, new = Path(folder, "original.onnx"), Path(folder, "new.onnx")
-        onnx.save(onnx.parser.parse_model(MODEL), original)
-        onnx.save(onnx_philox.make_reproducible(original), new)
-        for seed in range(1, comparisons + 1):
-            words = ("compare", new, "--original", new, "--seed", seed, "--fill")
-            options = ("--runs", "1000", "--json")
-            line = [sys.executable, "-m", "onnx_philox", *map(str, words), *options]
-            done = subprocess.run(line, capture_output=True, text=True, check=False)
-            alarms += json.loads(done.stdout)["is_ok"] is not True
-    return alarms
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tries", type=int, default=TRIES)
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--alarms", action="store_true")
+    parser.add_argument("--rewrites", type=int, default=0)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--originals", action="store_true")
     given = parser.parse_args()
     if given.alarms:
         for level, count in alarms(COMPARISONS).items():
@@ -445,7 +420,14 @@ def main() -> None:
                 f"at an error of {level:g}: {count} of {COMPARISONS:,} comparisons of one law tell "
                 f"a difference; {allowed:g} may"
             )
-        print(f"{of_command(40)} of 40 comparisons of one law by the command")
+        return
+    if given.rewrites:
+        seeds = range(given.first, given.first + given.rewrites)
+        alarms_of_rewrites = law_models.of_rewrites(seeds)
+        print(f"{alarms_of_rewrites} of {given.rewrites:,} comparisons of one model")
+        return
+    if given.originals:
+        law_models.of_originals()
         return
     if given.power or not given.table:
         write(power())

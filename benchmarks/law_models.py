@@ -1,7 +1,7 @@
 """Comparisons of models of the tests by `compare --original`, in this process.
 
 `law.py --rewrites` and `law.py --originals` call these. The models are those of
-`tests/test_rewritten_graphs.py` and of `tests/test_law.py`.
+`tests/test_rewritten_graphs.py` and of `tests/test_law.py`, so it needs what the tests need.
 """
 
 from __future__ import annotations

@@ -537,6 +537,25 @@ def test_what_a_runtime_does_wrong_is_named_as_the_originals(noise):
     ]
 
 
+def test_nodes_without_seeds_that_repeat_each_other_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    body = """g (float[N,8] x, bool on) => (float[N,8] y, float[N,8] z) {
+        y = RandomNormalLike (x)
+        z = If (on) <then_branch = t () => (float[N,8] a) { a = RandomNormalLike (x) },
+                     else_branch = e () => (float[N,8] b) { b = Identity (x) }> }"""
+    original, new = saved(body, "graphs")
+    given = cli.document("compare", new, "--original", original, "--fill", code=1)
+    (change,) = given["changes"]
+    assert re.fullmatch(
+        r"'y' and 'z' went together, now they do not: rank correlation \S+, was 1\.00", change
+    )
+    reason = "neither has a seed, and each is seeded by its number in its own graph."
+    assert given["faults"] == [
+        f"RandomNormalLike-1: It repeats (gives a): {reason}",
+        f"RandomNormalLike-1: It repeats (gives y): {reason}",
+    ]
+
+
 def test_what_has_no_law_to_compare_is_refused(noise):
     original, _ = noise
     rewriting.rewrite_file(original, "seeded.onnx", seed=5)
