@@ -18,7 +18,7 @@ from onnx_philox._command import inside_model, paths
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.clock import Clock
 from onnx_philox._command.compare.law.faults import of_original
-from onnx_philox._command.compare.law.noise import FedServing, Noise
+from onnx_philox._command.compare.law.noise import FedInputs, FedServing
 from onnx_philox._command.compare.law.page import write_page
 from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.running import Running, check_same
@@ -79,7 +79,7 @@ def compare_laws(
         settings = loading.Settings(precision=precision, device=device)
         before = loading.load_model(given_original, runtime, settings)
         after = loading.load_model(served, runtime, settings)
-        noise = Noise(before.inputs, wanted.draw, after.inputs, wanted.first_run)
+        noise = FedInputs(before.inputs, wanted.draw, after.inputs, wanted.first_run)
         _check_inputs(noise.others, after.inputs, set(inside.inputs))
         of_original_alone = replace(wanted, first_run=0)
         inside_original = inside_model.inside(given_original)

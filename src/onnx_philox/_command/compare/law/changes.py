@@ -39,7 +39,7 @@ def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
     said = []
     for number, output in enumerate(runs.outputs):
         said += _of_output(output, number, look, seen.outputs[number])
-    said += _Together(runs, look, seen).lines()
+    said += _ChangesTogether(runs, look, seen).lines()
     if look.is_any and not said:
         said.append("which values go together differs, in what no correlation says")
     return said
@@ -267,7 +267,7 @@ def _up_to(edge: float) -> str:
     return _in_text(edge) if edge == -math.inf else f"up to {_in_text(edge)}"
 
 
-class _Together:
+class _ChangesTogether:
     """The outputs whose values go together in one model; of each two those that part most."""
 
     def __init__(self, runs: PairedRuns, look: Verdicts, seen: Shown) -> None:

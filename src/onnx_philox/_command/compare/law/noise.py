@@ -28,7 +28,7 @@ _KEY = 20_261_129
 """Of NumPy's generator, beside the seed: its numbers are none that a model of ours draws."""
 
 
-class Noise:
+class FedInputs:
     """The inputs of an original that are fed, and the others.
 
     Args:
@@ -102,7 +102,7 @@ class FedServing(Serving):
     """
 
     def __init__(
-        self, loaded: LoadedModel, wanted: WantedRuns, inside: Inside, noise: Noise
+        self, loaded: LoadedModel, wanted: WantedRuns, inside: Inside, noise: FedInputs
     ) -> None:
         super().__init__(loaded, wanted, inside, ports=noise.others)
         self._noise = noise
