@@ -296,20 +296,70 @@ std::uint64_t FirstGreatest(const RowOfLogits<Isa>& logits) {
   return 0;  // only from logits that nobody checked
 }
 
-/// The greatest logits, of equal ones the lower index; their arrival times are the logits, negated.
+/// Of how many blocks of a row the greatest logits are kept at once.
+constexpr std::uint64_t kMaximaKept = 1024;
+
+/// Finds the greatest logits, of equal ones the lower index; their arrival times are the logits, negated.
+///
+/// Each of as many blocks as are wanted holds a logit that is no less than the least of their maxima. So what is below that
+/// is none of the greatest, and most blocks need not be looked through.
 template <class Isa>
-void FindGreatest(const RowOfLogits<Isa>& logits, FirstClasses<Isa>* greatest) {
-  constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes, kAtOnce = RowOfLogits<Isa>::kAtOnce;
-  logits.ForEachSome([&](double most, std::uint64_t begin) {
-    // Before there are enough, any logit is one of the greatest, -inf too.
-    if (!(-most < greatest->latest()) && greatest->is_full()) return;
-    double lanes[kAtOnce];
-    for (unsigned i = 0; i < kAtOnce; i += kLanes) RowOfLogits<Isa>::Store(logits.Load(begin + i), lanes + i);
-    const std::uint64_t rest = logits.classes() - begin;
-    for (unsigned i = 0; i < kAtOnce && i < rest; ++i) {
-      if (-lanes[i] < greatest->latest() || !greatest->is_full()) greatest->Add({-lanes[i], begin + i});
+class GreatestLogits {
+ public:
+  GreatestLogits(const RowOfLogits<Isa>& logits, std::uint64_t wanted, FirstClasses<Isa>* greatest)
+      : logits_(logits), wanted_(wanted), greatest_(*greatest) {
+    std::uint64_t first = 0, blocks = 0;
+    logits_.ForEachSome([&](double most, std::uint64_t begin) {
+      if (blocks == 0) first = begin;
+      maxima_[blocks++] = most;
+      if (blocks < kMaximaKept) return;
+      AddBlocks(first, blocks);
+      blocks = 0;
+    });
+    AddBlocks(first, blocks);
+  }
+
+ private:
+  static constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes, kAtOnce = RowOfLogits<Isa>::kAtOnce;
+
+  /// Adds what is among the greatest of `blocks` blocks from the logit `first` on.
+  void AddBlocks(std::uint64_t first, std::uint64_t blocks) {
+    const double latest = greatest_.is_full() ? greatest_.latest() : LatestOf(blocks);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      if (-maxima_[block] <= latest && MayAdd(maxima_[block])) AddBlock(first + block * kAtOnce, latest);
     }
-  });
+  }
+
+  /// The arrival time after which none of the greatest comes.
+  ONNX_PHILOX_NOINLINE double LatestOf(std::uint64_t blocks) const {
+    FirstClasses<Isa> maxima(wanted_);
+    if (blocks >= wanted_) {
+      for (std::uint64_t block = 0; block < blocks; ++block) maxima.Add({-maxima_[block], block});
+    }
+    return maxima.latest();
+  }
+
+  /// Before there are enough, any logit may be one of the greatest, -inf too. Of equal ones the first stays.
+  bool MayAdd(double logit) const { return !greatest_.is_full() || -logit < greatest_.latest(); }
+
+  void AddBlock(std::uint64_t begin, double latest) {
+    double lanes[kAtOnce];
+    for (unsigned i = 0; i < kAtOnce; i += kLanes) RowOfLogits<Isa>::Store(logits_.Load(begin + i), lanes + i);
+    const std::uint64_t rest = logits_.classes() - begin;
+    for (unsigned i = 0; i < kAtOnce && i < rest; ++i) {
+      if (-lanes[i] <= latest && MayAdd(lanes[i])) greatest_.Add({-lanes[i], begin + i});
+    }
+  }
+
+  const RowOfLogits<Isa>& logits_;
+  const std::uint64_t wanted_;
+  FirstClasses<Isa>& greatest_;
+  double maxima_[kMaximaKept];
+};
+
+template <class Isa>
+ONNX_PHILOX_NOINLINE void FindGreatest(const RowOfLogits<Isa>& logits, std::uint64_t wanted, FirstClasses<Isa>* greatest) {
+  GreatestLogits<Isa>(logits, wanted, greatest);
 }
 
 /// The next logit of a type below a finite one.
@@ -346,6 +396,7 @@ double WeightOf(double logit, double maximum, double temperature) {
 /// a weight as the last of them: then its index would count, and the order of logits is not that of weights.
 template <class Isa>
 bool WeighGreatest(OutputType type, double temperature, FirstClasses<Isa>* greatest, FirstClasses<Isa>* classes) {
+  if (!greatest->is_full()) return false;  // only from logits that nobody checked
   greatest->Sort();
   const std::uint64_t count = greatest->count();
   const double maximum = -(*greatest)[0].time, least = -(*greatest)[count - 1].time;
@@ -389,7 +440,7 @@ std::uint64_t TokenOf(const Draw& draw, std::uint64_t row, double u) {
   if (filters.temperature == 0) return FirstGreatest(logits);
   if (classes > kArrivalsKept && filters.top_k <= kArrivalsKept) {
     FirstClasses<Isa> greatest(filters.top_k), order(filters.top_k);
-    FindGreatest(logits, &greatest);
+    FindGreatest(logits, filters.top_k, &greatest);
     if (WeighGreatest<Isa>(logits.type(), filters.temperature, &greatest, &order)) {
       return TokenOfFew<Isa>(order, filters, u);
     }

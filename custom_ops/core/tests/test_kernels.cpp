@@ -541,6 +541,22 @@ void TestTokensOfMany(const Kernels* kernels) {
   }
 }
 
+/// The greatest of so many logits that their blocks are looked at in several parts; of equal ones the first.
+void TestGreatestOfMany(const Kernels& kernels) {
+  constexpr std::uint64_t kClasses = 140001;
+  for (const OutputType type : {OutputType::kF32, OutputType::kF16}) {
+    const Logits logits = SomeLogits(type, 1, kClasses);
+    for (const std::int64_t most : {1, 2, 50, 1000, 1024, 1025}) {
+      std::int64_t got = -1;
+      const Filters filters{nullptr, &most, nullptr, nullptr};
+      const Draw draw = TokenDraw(kStates[1], OutputType::kI64, logits, filters, &got);
+      Fill(kernels, draw, 0, 1);
+      check::That(static_cast<std::uint64_t>(got) == model::Element(draw, 0), "%s: a token of the first %d of many",
+                  kernels.name, static_cast<int>(most));
+    }
+  }
+}
+
 /// Sums that are equal to what is wanted, so that only those in the specification's order tell; logits next to each other.
 void TestEdgesOfTokens(const Kernels& kernels) {
   constexpr std::uint64_t kClasses = 4096;
@@ -1152,6 +1168,7 @@ int main(int argc, char** argv) {
       TestEdgesOfClasses(*kernels);
       TestTokensOfMany<kSureBits>(kernels);
       TestEdgesOfTokens(*kernels);
+      TestGreatestOfMany(*kernels);
       TestMasks(*kernels);
       TestLongRows(*kernels);
       TestNans(*kernels);
