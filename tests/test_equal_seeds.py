@@ -628,3 +628,17 @@ def test_which_nodes_of_an_ir_of_equal_seeds_go_together_and_are_warned_of(name:
     assert go_together(in_openvino(model)) == goes_together
     told = warnings_of(model)
     assert len(told) == goes_together
+
+
+def test_inspect_says_where_nodes_repeat_each_other_and_writes_seeds_as_the_file_does(tmp_path):
+    path = tmp_path / "model.onnx"
+    text = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 2] x) => (float[2] a, float[2] b, float[N, 2] c, float[N, 2] d) {
+            a = RandomUniform <shape = [2], seed = 3.0> ()
+            b = RandomUniform <shape = [2], seed = 3.9> ()
+            c = RandomShuffle <seed = 8, seed2 = 7> (x)
+            d = RandomShuffle <seed = 8, seed2 = 7> (x) }"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    said = cli.text("inspect", path)
+    assert "seed 3 and seed 3.9 (one seed there): in the runtimes they repeat each other." in said
+    assert "seed 8 and seed2 7: in TensorFlow they repeat each other." in said
