@@ -161,7 +161,9 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) 
         dimensions = [None] * rank
     else:
         is_open = per_row and isinstance(shape, Sequence) and bool(shape) and shape[0] is None
-        dimensions = [None] * is_open + shape_array(op, shape[1:] if is_open else shape).tolist()
+        dimensions = shape_array(op, shape[1:] if is_open else shape).tolist()
+        if is_open:
+            dimensions.insert(0, None)
         if rank is not None and rank != len(dimensions):
             allowed = f"None or {len(dimensions)}, the length of shape"
             checks.refuse(op, "rank", rank, allowed, "Leave it out.")

@@ -79,7 +79,7 @@ def number(
     def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
         # This form refuses NaN, too.
         if not least <= value < math.inf:
-            finite = ", but finite" * (value == math.inf)
+            finite = ", but finite" if value == math.inf else ""
             raise click.BadParameter(f"must be {least} or more{finite}: got {value}", param=param)
         return value
 

@@ -282,7 +282,7 @@ def check_rows_of_states(
         rows = 1 if is_one else output[0]
         if rows in (None, states):
             return
-        shown = f"{rows} row{'s' * (rows != 1)}"
+        shown = "1 row" if rows == 1 else f"{rows} rows"
     given = say.STATES_FOR_ROWS.format(states, dims(state), shown, dims(output))
     refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
@@ -341,7 +341,9 @@ def check_memory(
         size *= 2
     reach = memory.short_of(size)
     if reach is not None:
-        given = _output(dimensions, values) + ", held 2 times" * is_copied
+        given = _output(dimensions, values)
+        if is_copied:
+            given += ", held 2 times"
         allowed = say.FREE_MEMORY.format(f"{reach:,}")
         refuse(op, output_size(op), given, allowed, say.DRAW_FROM_STATE_TO_STATE)
 

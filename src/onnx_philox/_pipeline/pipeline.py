@@ -431,7 +431,9 @@ class Pipeline:
         return checkpoint.words_of(state, owner, "state", remedy, self.streams)
 
     def _refuse_rows(self, owner: str, given: str = "seeds") -> None:
-        allowed = f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}"
+        allowed = "one with a state for each row"
+        if owner != _MAP:
+            allowed += f", to be run with {given}"
         remedy = "Pass per_row=True to Pipeline, and the original model if this one was rewritten."
         refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
 

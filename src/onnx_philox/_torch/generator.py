@@ -72,8 +72,9 @@ class TorchGenerator(Generator):
         return f"The input {name} (uint32[{self.words}]: {made}) is the generator at first"
 
     def take_bytes(self, count: int | None) -> str:
-        is_own = count == states.TORCH_BYTES
-        return "Bytes of get_state() become a state by TorchState.from_torch(state)." * is_own
+        if count != states.TORCH_BYTES:
+            return ""
+        return "Bytes of get_state() become a state by TorchState.from_torch(state)."
 
     def fill_from(self) -> Any:
         from onnx_philox._torch.numbers import torch_draw

@@ -173,7 +173,9 @@ def narrowed_text(
         was: The types that the model declares for numbers.
         is_signed: Whether it declares the state int32.
     """
-    state = f" {openvino_plugin.SIGNED_STATE_MARK}" * is_signed
+    state = ""
+    if is_signed:
+        state = f" {openvino_plugin.SIGNED_STATE_MARK}"
     of_logits = was.get("logits")
     if of_logits in (F16, BF16) and sources["logits"].get_element_type() == ov.Type.f32:
         return of_logits.name + state
@@ -184,9 +186,13 @@ def narrowed_text(
         is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
     data = op.type_input
     if data is None:
-        return f"{openvino_plugin.NARROWED_ALL}{state}" * is_narrowed
+        if not is_narrowed:
+            return ""
+        return f"{openvino_plugin.NARROWED_ALL}{state}"
     arrived = arrived_type(data, sources[data.name], is_signed=is_signed)
-    return f"{values.name}{state}" * (is_narrowed or arrived is not was.get(data.name, arrived))
+    if not is_narrowed and arrived is was.get(data.name, arrived):
+        return ""
+    return f"{values.name}{state}"
 
 
 def has_narrowed_integers(

@@ -193,7 +193,9 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
         why = error.__cause__ or "it is installed, but does not load"
         return [Absent(runtime.name, "", f"{error} ({why})")]
     # What draws beside the backends: NumPy, and the peers.
-    found: list[Runner | Absent] = [NumpyRunner()] * (runtime.name == NumpyRunner.runtime)
+    found: list[Runner | Absent] = []
+    if runtime.name == NumpyRunner.runtime:
+        found.append(NumpyRunner())
     for name, backend in models.backends().items():
         why_not = backend.unavailable()
         if why_not is None:

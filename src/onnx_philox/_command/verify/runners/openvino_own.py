@@ -36,7 +36,9 @@ class OpenvinoOwnRunner(Runner):
     @property
     def title(self) -> str:
         """The runner in words."""
-        where = f"{self.where}{' (built-in)' * (self.backend == 'built-in')}"
+        where = self.where
+        if self.backend == "built-in":
+            where += " (built-in)"
         return f"openvino {self.version}, its own RandomUniform {where}, to compare"
 
     def takes(self, case: Case) -> bool:

@@ -142,7 +142,9 @@ class IntegerReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         is_moved = self.lowest + self.count == comparisons.MOST_OF_I32
-        lowest = self.lowest - comparisons.FURTHER_DOWN * is_moved
+        lowest = self.lowest
+        if is_moved:
+            lowest -= comparisons.FURTHER_DOWN
         inputs = {
             "shape": self.uniform.emit_shape(node, emitter),
             "minval": emitter.constant("minval", np.array(lowest, np.int32)),
