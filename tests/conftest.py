@@ -13,6 +13,7 @@ import exhaustive
 import hypothesis
 import lesser_processor
 import missing_backend
+import missing_part
 import openvino as ov
 import pytest
 import reaching
@@ -21,7 +22,7 @@ from real_models import LOADERS, Load
 from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox._command.inspect import trials
+from onnx_philox import _parts
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.onnxruntime import _session
 from onnx_philox.openvino import _native_backend
@@ -39,8 +40,9 @@ hypothesis.settings.load_profile("default")
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-    # It has options of its own.
+    # They have options of their own.
     pluginmanager.register(reaching, "reaching")
+    pluginmanager.register(missing_part, "missing_part")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -140,7 +142,9 @@ def _try_none(
     built: list[Any],
     *_: object,
     **__: object,
-) -> list[trials.Trials]:
+) -> list[Any]:
+    from onnx_philox._command.inspect import trials
+
     said = trials.Trial(trials.Behaviour.NOT_LOADED, "untried")
     names = ("onnxruntime", "openvino")
     return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]
@@ -149,15 +153,16 @@ def _try_none(
 @pytest.fixture
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes `inspect` try no node, for what does not depend on the runtimes."""
-    monkeypatch.setattr(trials, "run", _try_none)
+    monkeypatch.setattr("onnx_philox._command.inspect.trials.run", _try_none)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def untried_elsewhere(request: pytest.FixtureRequest) -> Iterator[None]:
     """Nor does it in other files than these: a trial takes four processes."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.stem not in TRYING:
-            patch.setattr(trials, "run", _try_none)
+        has_command = _parts.COMMAND_PART not in missing_part.MISSING
+        if has_command and request.path.stem not in TRYING:
+            patch.setattr("onnx_philox._command.inspect.trials.run", _try_none)
         yield
 
 

@@ -47,11 +47,10 @@ def without() -> dict[str, dict[str, str]]:
     return dict(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", WORKS)
 def test_without_the_parts_every_door_of_the_core_works(
-    without: dict[str, dict[str, str]], name: str
+    without: dict[str, dict[str, str]],
 ) -> None:
-    assert without["works"][name] == "works"
+    assert without["works"] == dict.fromkeys(WORKS, "works")
 
 
 @pytest.mark.parametrize("name", IS_REFUSED)

@@ -35,6 +35,12 @@ class OptionalPart(NamedTuple):
         """Its name for `import`."""
         return f"onnx_philox.{self.folder.replace('/', '.')}"
 
+    def has(self, module: str) -> bool:
+        """Whether a module that is missing is one of its own, it, or the folder that it is in."""
+        missing = f"{module}."
+        package = f"{self.package}."
+        return missing.startswith(package) or package.startswith(missing)
+
     def not_installed(self, asked: str) -> PartNotInstalledError:
         """The error for who asks for something of it where the folder is missing."""
         return PartNotInstalledError(
@@ -53,11 +59,7 @@ class OptionalPart(NamedTuple):
         try:
             yield
         except ModuleNotFoundError as error:
-            missing = f"{error.name}."
-            package = f"{self.package}."
-            # A module inside of it, it, or the folder that it is in.
-            is_of_it = missing.startswith(package) or package.startswith(missing)
-            if not is_of_it:
+            if not self.has(str(error.name)):
                 raise
             raise self.not_installed(asked) from error
 

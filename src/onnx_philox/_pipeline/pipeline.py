@@ -324,7 +324,8 @@ class Pipeline:
             seeds: Instead of `seed`: one for each row of all batches, in their order.
             first_row: The number of the first row, 0 to 2^32-1.
             run: 0 to 2^32-1, to draw different numbers for the same data.
-            progress: Whether to show a progress bar on the terminal.
+            progress: Whether to show a progress bar on the terminal, which needs the extra
+                `command`.
 
         Yields:
             The outputs of each batch, in order.
