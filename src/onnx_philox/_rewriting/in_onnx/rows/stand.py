@@ -115,12 +115,13 @@ class _Turn:
         least = emitter.emit("Max", "least", [rows, one], _INT64, [1])
         whole = _gathered(emitter, "whole", shape, [place.axis])
         each = emitter.emit("Div", "each", [whole, least], _INT64, [1])
-        before, behind = range(place.axis), range(place.axis + 1, place.rank)
-        parts = [
-            *([_gathered(emitter, "before", shape, before)] if before else []),
-            *(rows, each),
-            *([_gathered(emitter, "behind", shape, behind)] if behind else []),
-        ]
+        parts = [rows, each]
+        if place.axis > 0:
+            before = range(place.axis)
+            parts.insert(0, _gathered(emitter, "before", shape, before))
+        behind = range(place.axis + 1, place.rank)
+        if behind:
+            parts.append(_gathered(emitter, "behind", shape, behind))
         view = emitter.emit("Concat", "view", parts, _INT64, [place.rank + 1], {"axis": 0})
         return cls(place, shape, view)
 
