@@ -563,7 +563,8 @@ def test_a_structure_that_meets_a_row_is_recognised(body, runtime, sentences) ->
     model = ir.from_proto(of_onnx(body, body.rsplit("  ", 1)[-1].split("] ")[-1].split(" ")[0]))
     types = Types(model)
     met = [in_onnx.Met(each.node, each.record, types) for each in search.search(model).nodes]
-    found = [s for each in met for s in in_onnx.said(each, met, runtime, is_drawn=True)]
+    among = in_onnx.MetNodes(met)
+    found = [s for each in met for s in in_onnx.said(each, among, runtime, is_drawn=True)]
     assert [each.text for each in found] == sentences
 
 
@@ -572,7 +573,7 @@ def test_a_node_without_a_kernel_is_said_to_have_one_at_a_lower_opset() -> None:
         model = ir.from_proto(of_onnx("y = RandomNormalLike (x)", opset=opset))
         (each,) = search.search(model).nodes
         met = in_onnx.Met(each.node, each.record, Types(model))
-        found = in_onnx.said(met, [met], "onnxruntime", is_drawn=False)
+        found = in_onnx.said(met, in_onnx.MetNodes([met]), "onnxruntime", is_drawn=False)
         assert [said.text for said in found] == sentences
 
 

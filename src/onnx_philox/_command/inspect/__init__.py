@@ -68,6 +68,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     type_of = Types(model)
     rewritten = search.rewritten_in(model, surveyed)
     drawn = [in_onnx.Met(each.node, each.record, type_of) for each in surveyed.nodes]
+    among = in_onnx.MetNodes(drawn)
     subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
     factors = [in_onnx.negative_factor(met.node, type_of) for met in drawn]
     tried = []
@@ -79,7 +80,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     for node, probe in zip(surveyed.nodes, tried, strict=True):
         keys.append(_key(node, probe, runtimes))
     found = [
-        InspectedNode.of(node, key, _seeds(node.record), _known(met, drawn, key, runtimes, places))
+        InspectedNode.of(node, key, _seeds(node.record), _known(met, among, key, runtimes, places))
         for node, met, key, places in zip(surveyed.nodes, drawn, keys, subtracted, strict=True)
     ]
     opset = model.opset_imports.get("")
@@ -146,7 +147,7 @@ def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest |
 
 def _known(
     met: in_onnx.Met,
-    among: Sequence[in_onnx.Met],
+    among: in_onnx.MetNodes,
     key: str,
     runtimes: Sequence[trials.Trials],
     subtracted: tuple[bool, bool],

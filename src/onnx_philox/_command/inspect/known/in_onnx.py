@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import onnx_ir as ir
@@ -18,6 +18,7 @@ from onnx_philox._models.graphs import STANDARD_DOMAINS, label
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MODULUS, start_of
 from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._rewriting.seeded import Seeded
 
 _UNIFORMS = ("RandomUniform", "RandomUniformLike")
 _NORMALS = ("RandomNormal", "RandomNormalLike")
@@ -55,6 +56,60 @@ class Met:
         return given.as_float()
 
 
+class MetNodes:
+    """The random nodes of a model, in their order, and which of them are alike.
+
+    What is asked of each node among all others is sorted out once: models have thousands.
+    """
+
+    def __init__(self, nodes: Sequence[Met]) -> None:
+        self.nodes = nodes
+
+    @cached_property
+    def seeded_uniforms(self) -> list[tuple[Met, int]]:
+        """Uniforms with a seed, the first few, and what the numbers of seed 1 are multiplied by."""
+        found = []
+        for met in self.nodes:
+            if met.node.op_type in _UNIFORMS and met.seed is not None:
+                found.append((met, _factor(met.seed)))
+        return found[:_MOST_SEEDS]
+
+    @cached_property
+    def of_one_seed(self) -> Mapping[Seeded, list[Met]]:
+        """Nodes with explicit seeds, by what the runtime makes of those."""
+        found: dict[Seeded, list[Met]] = {}
+        for met in self.nodes:
+            if met.record.seeded is not None:
+                found.setdefault(met.record.seeded, []).append(met)
+        return found
+
+    def of_one_number(self, met: Met) -> list[Met]:
+        """Nodes without a seed, of a node's kind, that have its number in their own graphs."""
+        return self._unseeded[self._kind_and_number(met)]
+
+    @cached_property
+    def _unseeded(self) -> Mapping[tuple[bool, int], list[Met]]:
+        found: dict[tuple[bool, int], list[Met]] = {}
+        for met in self.nodes:
+            if _is_unseeded(met):
+                found.setdefault(self._kind_and_number(met), []).append(met)
+        return found
+
+    def _kind_and_number(self, met: Met) -> tuple[bool, int]:
+        return met.node.op_type in _UNIFORMS, self._numbers[met.node]
+
+    @cached_property
+    def _numbers(self) -> Mapping[ir.Node, int]:
+        """The number of each node in its graph, where constants are no nodes."""
+        found: dict[ir.Node, int] = {}
+        for graph in {met.node.graph for met in self.nodes}:
+            number = 0
+            for node in graph or ():
+                found[node] = number
+                number += node.op_type != "Constant"
+        return found
+
+
 Details = Mapping[str, str]
 """What stands in the sentence of a row."""
 
@@ -64,13 +119,13 @@ class Structural:
     """A row, and how a node that meets it is recognised."""
 
     known: KnownBehaviour
-    meets: Callable[[Met, Sequence[Met]], Details | None]
+    meets: Callable[[Met, MetNodes], Details | None]
     """The details of a node among those of its model; None where it does not meet the row."""
     of_loaded: bool = True
     """Whether it concerns a runtime that draws the node, or one that does not load it."""
 
 
-def said(met: Met, among: Sequence[Met], runtime: str, *, is_drawn: bool) -> Iterator[Said]:
+def said(met: Met, among: MetNodes, runtime: str, *, is_drawn: bool) -> Iterator[Said]:
     """What to say of a node in a runtime, which draws it or does not load it."""
     if not met.is_of_onnx:
         return
@@ -81,14 +136,12 @@ def said(met: Met, among: Sequence[Met], runtime: str, *, is_drawn: bool) -> Ite
                 yield row.known.said(**details)
 
 
-def _is_multiple(met: Met, among: Sequence[Met]) -> Details | None:
+def _is_multiple(met: Met, among: MetNodes) -> Details | None:
     if met.node.op_type not in _UNIFORMS or met.seed is None:
         return None
     factor = _factor(met.seed)
-    seeded = (each for each in among if each.node.op_type in _UNIFORMS and each.seed is not None)
     best, details = _LEAST_CORRELATION, None
-    for other in itertools.islice(seeded, _MOST_SEEDS):
-        other_factor = _factor(other.seed or 0)
+    for other, other_factor in among.seeded_uniforms:
         correlation = _correlation(factor, other_factor)
         if abs(correlation) >= best:
             best = abs(correlation)
@@ -115,13 +168,13 @@ def _correlation(one: int, other: int) -> float:
     return common * common / (one * other)
 
 
-def _is_one_seed(met: Met, among: Sequence[Met]) -> Details | None:
+def _is_one_seed(met: Met, among: MetNodes) -> Details | None:
     own = met.record
     if own.seeded is None:
         return None
-    for each in among:
+    for each in among.of_one_seed[own.seeded]:
         other = each.record
-        if own.seeded == other.seeded and own.explicit_seed != other.explicit_seed:
+        if own.explicit_seed != other.explicit_seed:
             return {
                 "other": other.called,
                 "seed": str(own.explicit_seed),
@@ -130,18 +183,13 @@ def _is_one_seed(met: Met, among: Sequence[Met]) -> Details | None:
     return None
 
 
-def _has_one_number(met: Met, among: Sequence[Met]) -> Details | None:
+def _has_one_number(met: Met, among: MetNodes) -> Details | None:
     """Another node without a seed, which has the same number among the nodes of its own graph."""
     if not _is_unseeded(met):
         return None
-    number = _number(met.node)
-    others = (each for each in among if _is_unseeded(each) and _is_of_its_kind(met, each))
-    for other in itertools.islice(others, _MOST_SEEDS):
-        if met.node.graph is other.node.graph:
-            continue
-        if _are_branches(met.record.path, other.record.path):
-            continue
-        if _number(other.node) == number:
+    for other in among.of_one_number(met):
+        is_in_its_graph = met.node.graph is other.node.graph
+        if not is_in_its_graph and not _are_branches(met.record.path, other.record.path):
             return {"other": other.record.called}
     return None
 
@@ -150,11 +198,6 @@ def _is_unseeded(met: Met) -> bool:
     # How the nodes of a function are numbered, its calls decide.
     is_numbered = met.is_of_onnx and met.record.function is None
     return is_numbered and met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is None
-
-
-def _is_of_its_kind(met: Met, other: Met) -> bool:
-    kind = _UNIFORMS if met.node.op_type in _UNIFORMS else _NORMALS
-    return other.node.op_type in kind
 
 
 def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
@@ -166,17 +209,7 @@ def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
     return owner == other_owner
 
 
-def _number(node: ir.Node) -> int:
-    """The number of a node in its graph, where constants are no nodes."""
-    number = 0
-    for each in node.graph or ():
-        if each is node:
-            break
-        number += each.op_type != "Constant"
-    return number
-
-
-def _may_be_infinite(met: Met, _: Sequence[Met]) -> Details | None:
+def _may_be_infinite(met: Met, _: MetNodes) -> Details | None:
     if met.node.op_type != "Multinomial" or not met.node.inputs:
         return None
     waiting, seen = [met.node.inputs[0]], 0
@@ -202,11 +235,11 @@ def has_no_kernel(met: Met) -> bool:
     return is_late and met.node.op_type != "Dropout"
 
 
-def _has_no_kernel(met: Met, _: Sequence[Met]) -> Details | None:
+def _has_no_kernel(met: Met, _: MetNodes) -> Details | None:
     return {} if has_no_kernel(met) else None
 
 
-def _becomes_uint32(met: Met, _: Sequence[Met]) -> Details | None:
+def _becomes_uint32(met: Met, _: MetNodes) -> Details | None:
     if met.record.replacement != RANDOM_GENERATOR.name:
         # What it draws stays below 2^31, as far as is known.
         return None
@@ -228,11 +261,11 @@ def _is_cast_to_uint32(node: ir.Node) -> bool:
     return node.op_type == "Cast" and to is not None and to.value == int(_HOLDS_31_BITS)
 
 
-def _is_in_a_function(met: Met, _: Sequence[Met]) -> Details | None:
+def _is_in_a_function(met: Met, _: MetNodes) -> Details | None:
     return None if met.record.function is None else {}
 
 
-def _is_times_negative(met: Met, _: Sequence[Met]) -> Details | None:
+def _is_times_negative(met: Met, _: MetNodes) -> Details | None:
     factor = negative_factor(met.node, met.types)
     return None if factor is None else {"factor": f"{factor:g}"}
 
@@ -278,13 +311,13 @@ def _is_added(value: ir.Value) -> bool:
     return any(reader.op_type == "Add" for reader, _ in value.uses())
 
 
-def _is_f64(met: Met, _: Sequence[Met]) -> Details | None:
+def _is_f64(met: Met, _: MetNodes) -> Details | None:
     is_drawn_so = met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is not None
     is_double = is_drawn_so and met.types(met.node.outputs[0]) is ir.DataType.DOUBLE
     return {} if is_double else None
 
 
-def _is_odd(met: Met, _: Sequence[Met]) -> Details | None:
+def _is_odd(met: Met, _: MetNodes) -> Details | None:
     if met.node.op_type not in _NORMALS or met.seed is None:
         return None
     shape = met.types.shape(met.node.outputs[0])

@@ -63,8 +63,9 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
     types = Types(model)
     found = FORMAT.find(model, Asked())
     replaced = [each for each in found if not isinstance(each, Irreplaceable)]
-    among = [in_onnx.Met(each.site.node, each.record(), types) for each in replaced]
-    for met in among:
+    every = [in_onnx.Met(each.site.node, each.record(), types) for each in replaced]
+    among = in_onnx.MetNodes(every)
+    for met in every:
         for runtime in RUNTIMES:
             if runtime in in_onnx.NO_KERNEL.seen_in and in_onnx.has_no_kernel(met):
                 continue
