@@ -1,7 +1,7 @@
 """Comparisons of models of the tests by `compare --original`, in this process.
 
-`law.py --rewrites` and `law.py --originals` call these. The models are those of
-`tests/test_rewritten_graphs.py` and of `tests/test_law.py`, so it needs what the tests need.
+`law.py --rewrites` and `law.py --originals` call these. The models are those of the tests
+`rewriting/test_rewritten_graphs.py` and `command/test_law.py`, so it needs what the tests need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onnx_philox._command.compare.law import ComparedLaws, compare_laws
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._runtimes.models import RunError
 
-TESTS = Path(__file__).parents[1] / "tests"
+ROOT = Path(__file__).parents[1]
 RUNS = 1000
 MOST_MODELS = 20
 """So many models take turns in comparisons of one model with itself."""
@@ -45,16 +45,17 @@ class Original:
 
 def originals() -> Iterator[Original]:
     """The models of the tests that draw."""
-    sys.path.insert(0, str(TESTS))
-    import test_law
-    import test_rewritten_graphs
+    sys.path.insert(0, str(ROOT))
+    from tests.command import test_law
+    from tests.rewriting import test_rewritten_graphs
 
     for name, foreign in test_law.FOREIGN.items():
         model = test_law.parse(foreign.model) if isinstance(foreign.model, str) else foreign.model
         for runtime in foreign.runtimes:
             options = dict(foreign.options)
             yield Original(f"{name}, {runtime}", model, options, foreign.inputs, runtime)
-    for name, (model, options) in test_rewritten_graphs.MODELS.items():
+    for name, made in test_rewritten_graphs.GRAPHS.items():
+        model, options = made()
         yield Original(name, model, {**options, "seed": None})
 
 

@@ -9,26 +9,22 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import exhaustive
 import hypothesis
-import lesser_processor
-import missing_backend
-import missing_part
 import openvino as ov
 import pytest
-import reaching
-from half_precision import is_computed
-from real_models import LOADERS, Load
-from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import _parts
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.onnxruntime import _session
 from onnx_philox.openvino import _native_backend
+from tests.common import exhaustive, lesser_processor, missing_backend, missing_part, reaching
+from tests.common.half_precision import is_computed
+from tests.common.real_models import LOADERS, Load
+from tests.common.runtimes import OpenVino
 
 # Programs for the tests of other engines, which need those to be installed.
-collect_ignore = ["engines", "make_torch_draws.py", "torch_walk"]
+collect_ignore = ["torch_numbers/make_torch_draws.py", "torch_numbers/torch_walk"]
 
 hypothesis.settings.register_profile(
     "default",
@@ -112,7 +108,7 @@ def factories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """NVIDIA's driver, played, in a process where the CPU's provider takes the place of CUDA's."""
-    import cuda_sessions
+    from tests.experimental import cuda_sessions
 
     monkeypatch.setenv("ONNX_PHILOX_CUDA_PROVIDER", "CPUExecutionProvider")
     with cuda_sessions.stand_in().checked():

@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-sys.path.append(str(Path(__file__).parents[2] / "tests"))
-import operators
-from operators import Arrays, Shape
-
+sys.path.append(str(Path(__file__).parents[2]))
 from onnx_philox import PhiloxState, row_states
+from tests.common import operators
+from tests.common.operators import Arrays, Shape
 
 ADDITIONS: dict[str, tuple[str, ...]] = {
     "v1": ("RandomGenerator", "RandomUniform"),

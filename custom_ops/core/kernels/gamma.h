@@ -64,7 +64,7 @@ class Gammas {
   /// An attempt: x, y, d y and 1 - w, and by how much it is clear that the rule accepts it.
   ///
   /// In exact numbers it does where 1 - w < 1 - (kSqueeze / d + kSqueeze2 / d^2) x^4, for any d from 2/3 on: Marsaglia and
-  /// Tsang's squeeze has 0.0331, which only the smallest d needs (tests/test_rejecting.py). What is computed of the rule is
+  /// Tsang's squeeze has 0.0331, which only the smallest d needs (tests/numbers/test_rejecting.py). What is computed of the rule is
   /// within 2^-24 of the exact numbers for d up to 2^20. So it accepts, too, where the squeeze holds with kMargin to
   /// spare. Nothing is clear for a larger d.
   void Attempt(unsigned attempt, const Column& d, const Column& c) {

@@ -5,8 +5,9 @@ It takes the place of `tests/conftest.py`, which needs OpenVINO too.
 
 from __future__ import annotations
 
-import exhaustive
 import pytest
+
+from tests.common import exhaustive
 
 
 def pytest_configure(config: pytest.Config) -> None:

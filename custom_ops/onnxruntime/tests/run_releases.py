@@ -26,7 +26,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The package needs these; not the extensions that the Python operators run in.
 NEEDS = ["numpy", "onnx>=1.19", "onnx-ir", "ml_dtypes", "pytest"]
-TESTS = HERE.parents[2] / "tests"
+ROOT = HERE.parents[2]
+TESTS = ROOT / "tests" / "in_onnxruntime"
 # The library in ONNX Runtime's own session, and the package's tests that it passes as a backend.
 RUNS = (
     [str(HERE)],
@@ -62,7 +63,7 @@ def environment_for(
     metadata = folder / "metadata" / "onnx_philox-0.dist-info"
     metadata.mkdir(parents=True, exist_ok=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: onnx-philox\nVersion: 0\n")
-    folders = (installed.parent, metadata.parent, TESTS, HERE)
+    folders = (installed.parent, metadata.parent, ROOT, HERE)
     return python, {"PYTHONPATH": os.pathsep.join(map(str, folders))}
 
 

@@ -2,9 +2,9 @@
 
     ONNX_PHILOX_ORT_LIBRARY=build/onnxruntime/libonnx_philox_onnxruntime.so pytest test_library.py
 
-What holds in the package's session as well is in `tests/test_onnxruntime.py` and
-`tests/test_onnxruntime_distributions.py`. `run_releases.py` runs all three with several releases of
-ONNX Runtime and on every instruction set.
+What holds in the package's session as well is in `test_onnxruntime.py` and
+`test_onnxruntime_distributions.py` of `tests/in_onnxruntime/`. `run_releases.py` runs all three
+with several releases of ONNX Runtime and on every instruction set.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import bad_calls
 import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from bad_calls import GOOD, INPUTS, call_of
-from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
-from cases import BOUNDS, TYPE_BOUNDS, assert_all_same, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
-from test_onnxruntime_distributions import logits_of
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.types import BY_NAME
+from tests.common import bad_calls
+from tests.common.bad_calls import GOOD, INPUTS, call_of
+from tests.common.bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
+from tests.common.cases import BOUNDS, TYPE_BOUNDS, assert_all_same, assert_same_bits
+from tests.in_onnxruntime.test_onnxruntime_distributions import logits_of
 
 LIBRARY = os.environ.get("ONNX_PHILOX_ORT_LIBRARY", "")
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345)

@@ -1,6 +1,7 @@
-"""Write torch_vectors.txt: draws of torch's own, from tests/torch_vectors/cpu.json.
+"""Write torch_vectors.txt: draws of torch's own, from tests/torch_numbers/torch_vectors/cpu.json.
 
-python make_torch_vectors.py ../../../../tests/torch_vectors/cpu.json > torch_vectors.txt
+cpu=../../../../tests/torch_numbers/torch_vectors/cpu.json
+python make_torch_vectors.py $cpu > torch_vectors.txt
 """
 
 import json

@@ -19,7 +19,7 @@ from onnx_philox._command import paths
 from onnx_philox._command.inspect import noise_inputs, probes, rest, search, standard, trials
 from onnx_philox._command.inspect.inspection_page import write_page
 from onnx_philox._command.inspect.inspection_printed import Inspection
-from onnx_philox._command.inspect.known import in_onnx
+from onnx_philox._command.inspect.known import in_onnx, met_nodes
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.types import BY_ONNX
@@ -67,8 +67,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     surveyed = search.search(model)
     type_of = Types(model)
     rewritten = search.rewritten_in(model, surveyed)
-    drawn = [in_onnx.Met(each.node, each.record, type_of) for each in surveyed.nodes]
-    among = in_onnx.MetNodes(drawn)
+    drawn = [met_nodes.Met(each.node, each.record, type_of) for each in surveyed.nodes]
+    among = met_nodes.MetNodes(drawn)
     subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
     factors = [in_onnx.negative_factor(met.node, type_of) for met in drawn]
     tried = []
@@ -146,8 +146,8 @@ def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest |
 
 
 def _known(
-    met: in_onnx.Met,
-    among: in_onnx.MetNodes,
+    met: met_nodes.Met,
+    among: met_nodes.MetNodes,
     key: str,
     runtimes: Sequence[trials.Trials],
     subtracted: tuple[bool, bool],

@@ -3,7 +3,7 @@
 A row says in which releases a behaviour was seen, how a node is recognised that meets it, and what
 to say of it. A trial recognises some: `PROBED`, where the runtime that is installed has shown it.
 The structure of the model recognises the others: `in_onnx` and `in_openvino`. `ROWS` has them all,
-and `tests/test_known.py` runs each in the bare runtime, so that the table stays true.
+and `tests/command/test_known.py` runs each in the bare runtime, so that the table stays true.
 """
 
 from __future__ import annotations

@@ -5,109 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import onnx_ir as ir
 
+from onnx_philox._command.inspect.known.met_nodes import (
+    NORMALS,
+    UNIFORMS,
+    Met,
+    MetNodes,
+    factor_of,
+    is_unseeded,
+)
 from onnx_philox._command.inspect.known.probed import NEGATIVE
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, label
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MODULUS, start_of
-from onnx_philox._rewriting.report import RandomNode
-from onnx_philox._rewriting.seeded import Seeded
 
-_UNIFORMS = ("RandomUniform", "RandomUniformLike")
-_NORMALS = ("RandomNormal", "RandomNormalLike")
 _LIKE = ("RandomUniformLike", "RandomNormalLike")
 # A smaller correlation is no news to anybody.
 _LEAST_CORRELATION = 0.01
-# With so many others a seed is compared.
-_MOST_SEEDS = 256
 # How far a walk from a node looks, and how many elements it reads of a constant.
 _STEPS = 8
 _MOST_NUMBERS = 2**14
 _WITHOUT_KERNELS = 22
 _HOLDS_31_BITS = ir.DataType.UINT32
-
-
-@dataclass(frozen=True)
-class Met:
-    """A random node of a model."""
-
-    node: ir.Node
-    record: RandomNode
-    types: Types
-
-    @property
-    def is_of_onnx(self) -> bool:
-        """Whether the runtimes draw it themselves."""
-        return self.node.domain in STANDARD_DOMAINS
-
-    @property
-    def seed(self) -> float | None:
-        """The seed that it has; None without one."""
-        given = self.node.attributes.get("seed")
-        if given is None or given.type is not ir.AttributeType.FLOAT:
-            return None
-        return given.as_float()
-
-
-class MetNodes:
-    """The random nodes of a model, in their order, and which of them are alike.
-
-    What is asked of each node among all others is sorted out once: models have thousands.
-    """
-
-    def __init__(self, nodes: Sequence[Met]) -> None:
-        self.nodes = nodes
-
-    @cached_property
-    def seeded_uniforms(self) -> list[tuple[Met, int]]:
-        """Uniforms with a seed, the first few, and what the numbers of seed 1 are multiplied by."""
-        found = []
-        for met in self.nodes:
-            if met.node.op_type in _UNIFORMS and met.seed is not None:
-                found.append((met, _factor(met.seed)))
-        return found[:_MOST_SEEDS]
-
-    @cached_property
-    def of_one_seed(self) -> Mapping[Seeded, list[Met]]:
-        """Nodes with explicit seeds, by what the runtime makes of those."""
-        found: dict[Seeded, list[Met]] = {}
-        for met in self.nodes:
-            if met.record.seeded is not None:
-                found.setdefault(met.record.seeded, []).append(met)
-        return found
-
-    def of_one_number(self, met: Met) -> list[Met]:
-        """Nodes without a seed, of a node's kind, that have its number in their own graphs."""
-        return self._unseeded[self._kind_and_number(met)]
-
-    @cached_property
-    def _unseeded(self) -> Mapping[tuple[bool, int], list[Met]]:
-        found: dict[tuple[bool, int], list[Met]] = {}
-        for met in self.nodes:
-            if _is_unseeded(met):
-                found.setdefault(self._kind_and_number(met), []).append(met)
-        return found
-
-    def _kind_and_number(self, met: Met) -> tuple[bool, int]:
-        return met.node.op_type in _UNIFORMS, self._numbers[met.node]
-
-    @cached_property
-    def _numbers(self) -> Mapping[ir.Node, int]:
-        """The number of each node in its graph, where constants are no nodes."""
-        found: dict[ir.Node, int] = {}
-        for graph in {met.node.graph for met in self.nodes}:
-            number = 0
-            for node in graph or ():
-                found[node] = number
-                number += node.op_type != "Constant"
-        return found
 
 
 Details = Mapping[str, str]
@@ -137,9 +61,9 @@ def said(met: Met, among: MetNodes, runtime: str, *, is_drawn: bool) -> Iterator
 
 
 def _is_multiple(met: Met, among: MetNodes) -> Details | None:
-    if met.node.op_type not in _UNIFORMS or met.seed is None:
+    if met.node.op_type not in UNIFORMS or met.seed is None:
         return None
-    factor = _factor(met.seed)
+    factor = factor_of(met.seed)
     best, details = _LEAST_CORRELATION, None
     for other, other_factor in among.seeded_uniforms:
         correlation = _correlation(factor, other_factor)
@@ -152,12 +76,6 @@ def _is_multiple(met: Met, among: MetNodes) -> Details | None:
                 "correlation": f"{correlation:.2f}",
             }
     return details
-
-
-def _factor(seed: float) -> int:
-    """What the numbers of seed 1 are multiplied by, modulo 1; below 0 where that is nearer."""
-    start = start_of(seed)
-    return start if start <= MODULUS // 2 else start - MODULUS
 
 
 def _correlation(one: int, other: int) -> float:
@@ -185,19 +103,13 @@ def _is_one_seed(met: Met, among: MetNodes) -> Details | None:
 
 def _has_one_number(met: Met, among: MetNodes) -> Details | None:
     """Another node without a seed, which has the same number among the nodes of its own graph."""
-    if not _is_unseeded(met):
+    if not is_unseeded(met):
         return None
     for other in among.of_one_number(met):
         is_in_its_graph = met.node.graph is other.node.graph
         if not is_in_its_graph and not _are_branches(met.record.path, other.record.path):
             return {"other": other.record.called}
     return None
-
-
-def _is_unseeded(met: Met) -> bool:
-    # How the nodes of a function are numbered, its calls decide.
-    is_numbered = met.is_of_onnx and met.record.function is None
-    return is_numbered and met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is None
 
 
 def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
@@ -276,7 +188,7 @@ def negative_factor(node: ir.Node, types: Types) -> float | None:
     It moves a chain of sums and products with one number each into the bounds, while nothing else
     reads what is between. Of a product with -1 that is added it makes a difference instead.
     """
-    if node.domain not in STANDARD_DOMAINS or node.op_type not in _UNIFORMS:
+    if node.domain not in STANDARD_DOMAINS or node.op_type not in UNIFORMS:
         return None
     value = node.outputs[0]
     if types(value) not in _MULTIPLIED:
@@ -312,13 +224,13 @@ def _is_added(value: ir.Value) -> bool:
 
 
 def _is_f64(met: Met, _: MetNodes) -> Details | None:
-    is_drawn_so = met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is not None
+    is_drawn_so = met.node.op_type in (*UNIFORMS, *NORMALS) and met.seed is not None
     is_double = is_drawn_so and met.types(met.node.outputs[0]) is ir.DataType.DOUBLE
     return {} if is_double else None
 
 
 def _is_odd(met: Met, _: MetNodes) -> Details | None:
-    if met.node.op_type not in _NORMALS or met.seed is None:
+    if met.node.op_type not in NORMALS or met.seed is None:
         return None
     shape = met.types.shape(met.node.outputs[0])
     if shape is None or not shape.is_static():
@@ -455,11 +367,11 @@ def takes_noise_from_a_subtract(node: ir.Node, types: Types) -> tuple[bool, bool
 
 
 _READ_SHAPES = {*_LIKE, "Shape", "Size"}
-_RANDOM = {*_UNIFORMS, *_NORMALS, "Bernoulli", "Dropout", "Multinomial"}
+_RANDOM = {*UNIFORMS, *NORMALS, "Bernoulli", "Dropout", "Multinomial"}
 
 
 def _is_static_noise(node: ir.Node, types: Types) -> bool:
-    if node.domain not in STANDARD_DOMAINS or node.op_type not in (*_UNIFORMS, *_NORMALS):
+    if node.domain not in STANDARD_DOMAINS or node.op_type not in (*UNIFORMS, *NORMALS):
         return False
     if node.op_type not in _LIKE:
         return True

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_philox._command.inspect.known import in_onnx, probed
+from onnx_philox._command.inspect.known import in_onnx, met_nodes, probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._files.given import Given
 from onnx_philox._models.untouched import graph_of
@@ -63,8 +63,8 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
     types = Types(model)
     found = FORMAT.find(model, Asked())
     replaced = [each for each in found if not isinstance(each, Irreplaceable)]
-    every = [in_onnx.Met(each.site.node, each.record(), types) for each in replaced]
-    among = in_onnx.MetNodes(every)
+    every = [met_nodes.Met(each.site.node, each.record(), types) for each in replaced]
+    among = met_nodes.MetNodes(every)
     for met in every:
         for runtime in RUNTIMES:
             if runtime in in_onnx.NO_KERNEL.seen_in and in_onnx.has_no_kernel(met):

@@ -1,5 +1,5 @@
 // Philox4x32-10, and which words of which state an element draws from. OpenVINO puts this file before those of a layer.
-// custom_ops/core/kernels/philox.h is the same in C++; tests/test_gpu_kernels.py compares the numbers.
+// custom_ops/core/kernels/philox.h is the same in C++; tests/experimental/test_gpu_kernels.py compares the numbers.
 //
 // A product and a sum are two roundings: nothing may join them.
 #pragma OPENCL FP_CONTRACT OFF

@@ -1,6 +1,6 @@
 """What each operator of ONNX does to the dimensions of its inputs: a line each.
 
-`tests/test_rows_of_operators.py` compares the tables with ONNX's own list of its operators.
+`tests/rows/test_rows_of_operators.py` compares the tables with ONNX's own list of its operators.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The command `onnx-philox`, and what it prints."""

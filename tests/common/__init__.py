@@ -1,0 +1,1 @@
+"""What several rooms use: models, runtimes, operators, the command, processes."""

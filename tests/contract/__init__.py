@@ -1,0 +1,1 @@
+"""What operators and doors promise: declarations, versions, shapes, refusals."""

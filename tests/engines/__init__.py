@@ -1,0 +1,1 @@
+"""Servers, data engines and pipelines of others, on their real packages."""

@@ -1,0 +1,1 @@
+"""OpenVINO's device GPU and NVIDIA's cards, mostly without one."""

@@ -1,0 +1,1 @@
+"""Files that are broken, made to mislead, or written while something fails."""

@@ -1,0 +1,261 @@
+"""What is read is never written over, and what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from onnx_philox import PhiloxState, reference
+from onnx_philox.rewriting import rewrite_file
+from tests.common import child, cli
+from tests.common.cases import assert_refused, table
+from tests.common.file_cases import WEIGHTS, refusal, tree, write
+from tests.common.foreign import parse
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
+
+
+# The name of the model's external data, a link to it or to the model's folder, a command, and what
+# is refused: the same file as what.
+SAME = table("""
+model.bin | | rewrite in/m.onnx -o in/model.xml -> the weights file of the output | DATA
+weights.onnx | | rewrite in/m.onnx -o in/weights.onnx -> the output | DATA
+weights.xml | | rewrite in/m.onnx -o in/weights.xml -> the output | DATA
+data/weights.onnx | | rewrite in/m.onnx -o in/data/weights.onnx -> the output | DATA
+data/weights.onnx | | rewrite in/m.onnx -o in/data/../data/weights.onnx -> the output | DATA
+weights.bin | symlink out.onnx | rewrite in/m.onnx -o out.onnx -> the output | DATA
+weights.bin | link out.onnx | rewrite in/m.onnx -o out.onnx -> the output | DATA
+weights.bin | symlink o.bin | rewrite in/m.onnx -o o.xml -> the weights file of the output | DATA
+weights.bin | link o.bin | rewrite in/m.onnx -o o.xml -> the weights file of the output | DATA
+weights.onnx | | rewrite in/m.onnx -o out/weights.onnx -> the output | DATA beside it
+m.run0.npz | | run in/m.onnx -o in/ -> the output | DATA
+ | folder | rewrite in/m.bin -o folder/m.xml -> the weights file of the output | MODEL
+ | | rewrite in/m.bin -o in/m.xml -> the weights file of the output | MODEL
+""")
+
+
+@pytest.mark.parametrize(("given", "said"), SAME)
+def test_what_is_read_is_not_overwritten(tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    location, link, command = (part.strip() for part in given.split("|"))
+    write(Path("in/m.onnx"), location or None)
+    write(Path("in/m.bin"))
+    Path("out").mkdir()
+    if link == "folder":
+        Path(link).symlink_to("in")
+    elif link:
+        getattr(os, link.split()[0])(f"in/{location}", link.split()[1])
+    said = said.replace("DATA", f"the external data '{location}'")
+    what, same = said.replace("MODEL", "the model 'in/m.bin'").split(" | ")
+    refused = refusal(tmp_path, *command.split())
+    assert refused.startswith(f"onnx-philox {command.split()[0]}: {what} '")
+    rule = "' must be a file that is neither read nor written twice: got the same file as "
+    assert refused.endswith(f"{rule}{same}. Choose another name or folder.\n")
+
+
+def test_a_function_may_write_the_model_itself_but_not_its_external_data(tmp_path):
+    source = write(tmp_path / "model.onnx", "weights.bin")
+    before = tree(tmp_path)
+    words = "the same file as the external data 'weights.bin'"
+    assert_refused(lambda: rewrite_file(source, tmp_path / "weights.bin"), words)
+    of_a_model = "TypeError: Save the model, and pass the path."
+    assert_refused(lambda: rewrite_file(onnx.ModelProto(), source), of_a_model)
+    assert tree(tmp_path) == before
+    rewrite_file(source, source)
+    assert "RandomNormal" in {node.op_type for node in onnx.load(source).graph.node}
+
+
+def test_an_ir_of_a_model_with_external_data_of_the_names_of_its_own_files(tmp_path):
+    for location in ("out.bin", "out.xml", "model.onnx"):
+        source = write(tmp_path / location / "source.onnx", location)
+        folder = tmp_path / f"of-{location}"
+        folder.mkdir()
+        cli.text("rewrite", source, "-o", folder / "out.xml", "--seed", 1)
+        assert sorted(tree(folder)) == ["out.bin", "out.xml"]
+        cli.text("run", folder / "out.xml", "-o", tmp_path / "ran")
+        state = PhiloxState.for_run(1).to_array()
+        noise, _ = reference.random_normal(WEIGHTS.shape, 0, 1, "f32", op_seed=0, state=state)
+        y = np.load(tmp_path / "ran.run0.npz")["y"]
+        np.testing.assert_allclose(y, WEIGHTS + noise, rtol=1e-2, atol=0.1)
+
+
+@pytest.mark.parametrize("link", [None, os.symlink, os.link])
+def test_a_run_does_not_write_over_its_input(tmp_path, link):
+    given = tmp_path / "out.run1.npz"
+    np.savez(given, x=np.zeros(3, np.float32))
+    onnx.save(parse("g (float[3] x) => (float[3] y) { y = Relu(x) }"), tmp_path / "m.onnx")
+    if link is not None:
+        given = given.rename(tmp_path / "given.npz")
+        link(given, tmp_path / "out.run1.npz")
+    options = ("-o", tmp_path / "out", "--input", given)
+    said = refusal(tmp_path, "run", tmp_path / "m.onnx", *options, "--runs", 2)
+    assert "out.run1.npz' must be a file that is neither read nor written twice: " in said
+    assert "got the same file as the input '" in said
+    cli.text("run", tmp_path / "m.onnx", *options)
+    cli.text("run", tmp_path / "m.onnx", "--input", given, "--runs", 2)
+
+
+def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp_path):
+    text = """g (float[2] x) => (seq(float[1]) y, float[2] z) {
+        y = SplitToSequence (x)  z = Identity (x) }"""
+    path = tmp_path / "m.onnx"
+    made = parse(text)
+    made.graph.node[1].output[0] = made.graph.output[1].name = "y[0]"
+    onnx.save(made, path)
+    before = tree(tmp_path)
+    for runtime in ("onnxruntime", "reference"):
+        given = ("--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out")
+        said = cli.refusal("run", path, *given, code=1)
+        assert "after the name: got 'y[0]' twice." in said
+        assert tree(tmp_path) == before
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[bool]:
+    """A file system of its own, where one can be mounted; else it says that it is none."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    try:
+        is_there = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except OSError:
+        is_there = False
+    try:
+        yield is_there
+    finally:
+        if is_there:
+            subprocess.run(["umount", folder], check=True)
+
+
+LIMITED = """
+import resource, sys
+sys.dont_write_bytecode = True  # which would be cut
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+from onnx_philox._command.app import app
+sys.argv[1:] = sys.argv[2:]
+app()
+"""
+
+# In KiB: for nothing; for the ONNX file on the way but not for the IR; for its .bin, not its .xml.
+ROOM = (("out.onnx", 8), ("out.xml", 8), ("out.xml", 28), ("out.xml", 44))
+
+
+@pytest.mark.parametrize(
+    ("way", "name", "room"), [*(("disk", *r) for r in ROOM), *(("limit", *r) for r in ROOM[:2])]
+)
+def test_a_full_disk_leaves_what_was_there(tmp_path, way, name, room):
+    source = write(tmp_path / "model.onnx")
+    out = tmp_path / "out"
+    out.mkdir()
+    command = ["rewrite", str(source), "-o", str(out / name)]
+    old = dict.fromkeys(("out.onnx", "out.xml", "out.bin"), b"old")
+    # What was there takes a page of each file.
+    disk = small_disk(out, f"{room + 12}k") if way == "disk" else contextlib.nullcontext(False)
+    with disk as is_small:
+        for file, content in old.items():
+            (out / file).write_bytes(content)
+        # The limit is of each file, so one that ends the .onnx file.
+        errors = cli.refusal(*command) if is_small else limited(min(room, 16) * 1024, *command)
+        assert {p.name: p.read_bytes() for p in out.iterdir()} == old
+    said = "No space left on device" if is_small else "File too large"
+    assert errors.startswith(f"onnx-philox rewrite: {out / name}: {said}. "), errors
+    assert "Traceback" not in errors
+
+
+def limited(size: int, *command: object) -> str:
+    """What a command refuses in a process whose files have a maximum size."""
+    return child.forked(LIMITED, size, *command, code=2).stderr
+
+
+def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
+    source = write(tmp_path / "model.onnx")
+    rewrite_file(source, source)
+    target = tmp_path / "out.run0.npz"
+    target.write_bytes(b"old")
+    before = tree(tmp_path)
+    errors = limited(8192, "run", source, "-o", tmp_path / "out", "--runtime", "reference")
+    assert errors.startswith(f"onnx-philox run: {target}: File too large. ")
+    assert tree(tmp_path) == before
+
+
+# Says when it is in the middle, and goes on slowly.
+SLOW = """
+import signal, sys, time
+from onnx_philox._command import app, rewritten_file
+name = sys.argv.pop(1)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, and pytest hands that on
+
+def wait(*_, **__):
+    print("here", flush=True)
+    time.sleep(60)
+
+if name == "onnx":
+    original = rewritten_file.rewrite
+    rewritten_file.rewrite = lambda *a, **k: original(*a, **{**k, "progress": wait})
+else:
+    import openvino
+    original = openvino.save_model
+
+    def save_model(*arguments, **options):
+        original(*arguments, **options)
+        wait()
+
+    openvino.save_model = save_model
+app.app()
+"""
+
+
+@pytest.mark.parametrize("name", ["onnx", "xml"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_signal_leaves_what_was_there(tmp_path, name, number, is_there):
+    source = write(tmp_path / "model.onnx", "weights.bin")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    if is_there:
+        for file in ("out.onnx", "out.xml", "out.bin"):
+            (folder / file).write_bytes(b"old")
+    before = tree(tmp_path)
+    command = [
+        name,
+        "rewrite",
+        str(source),
+        "-o",
+        str(folder / f"out.{name}"),
+    ]
+    with subprocess.Popen([sys.executable, "-c", SLOW, *command], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"here\n"
+        assert tree(tmp_path) != before
+        child.send_signal(number)
+        # As `timeout` does.
+        child.send_signal(number)
+        assert child.wait(30) == -number
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "m.xml"])
+def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatch, name):
+    source = write(tmp_path / "in" / "m.onnx", "data/weights.bin")
+    last = tmp_path / "out" / name
+    last.parent.mkdir()
+    for old in (last, last.with_suffix(".bin")):
+        old.write_bytes(b"old")
+    replace = os.replace
+
+    def fail(written, target):
+        if Path(target) == last and Path(written).read_bytes() != b"old":
+            # Beside weights that were there and are replaced, it would be of another time.
+            assert last.exists() == (name == "m.onnx")
+            raise PermissionError(13, "denied", str(target))
+        replace(written, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    assert f"{last}: denied" in refusal(tmp_path, "rewrite", source, "-o", last)

@@ -1,0 +1,1 @@
+"""The operators in OpenVINO's CPU plugin, and in IR."""

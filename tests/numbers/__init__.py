@@ -1,0 +1,1 @@
+"""The numbers, in NumPy and in every backend: rules, vectors, distributions, states."""

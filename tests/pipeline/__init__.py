@@ -1,0 +1,1 @@
+"""`Pipeline`, batches of requests, checkpoints and records."""

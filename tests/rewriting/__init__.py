@@ -1,0 +1,1 @@
+"""Models whose random nodes become ours, from every exporter."""

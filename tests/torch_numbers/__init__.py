@@ -1,0 +1,1 @@
+"""torch's numbers, with torch as the oracle (`-m engines`) and without it."""
