@@ -65,7 +65,7 @@ def files_of(original: Original, folder: Path) -> tuple[Path, Path]:
     Raises:
         ValueError: It is refused, or nothing of it is random.
     """
-    import test_law
+    from tests.command import test_law
 
     with warnings.catch_warnings():
         # Of equal seeds, and of shares that an exporter made up for.

@@ -307,7 +307,7 @@ def test_what_is_too_rare_or_too_constant_is_named() -> None:
     assert seen.not_judged() == [
         "'still' is the same in each run of both",
         "whether 1 pair of values of 'mask' and 'same' go together: too rare in 1000 runs; about "
-        "28000 are enough",
+        "24000 are enough",
     ]
     assert seen.correlation is None
 

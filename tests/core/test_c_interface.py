@@ -455,7 +455,8 @@ def test_values_of_torch_that_nobody_wants_move_the_state_on(name: str, count: i
 def test_values_of_torch_that_nobody_wants_take_no_memory() -> None:
     program = """
 import resource
-import numpy as np, test_c_interface as c
+import numpy as np
+from tests.core import test_c_interface as c
 pages = int(open("/proc/self/statm").read().split()[0]) + 2**14
 resource.setrlimit(resource.RLIMIT_AS, (pages * 4096,) * 2)
 state, after = c.TorchState.from_seed(3).to_array(), np.zeros(632, np.uint32)

@@ -194,7 +194,7 @@ LESSER = ("AVX512_CORE", "AVX2", "SSE41")
 
 @pytest.mark.parametrize("isa", LESSER)
 def test_a_cached_model_draws_the_same_on_a_lesser_processor(isa: str, tmp_path: Path) -> None:
-    call = "import sys, pathlib, test_engine_options as t"
+    call = "import sys, pathlib; from tests.in_openvino import test_engine_options as t"
     call += "; t._compare_from_the_cache(pathlib.Path(sys.argv[1]))"
     child.forked(call, tmp_path)
     child.forked(call, tmp_path, env={"ONEDNN_MAX_CPU_ISA": isa})
@@ -206,7 +206,8 @@ def test_a_processor_imports_what_its_own_kind_exported_and_no_other_without_a_w
     isa: str, tmp_path: Path
 ) -> None:
     _export(tmp_path / "by this processor")
-    call = "import sys, pathlib, test_engine_options as t; folder = pathlib.Path(sys.argv[1])"
+    call = "import sys, pathlib; from tests.in_openvino import test_engine_options as t"
+    call += "; folder = pathlib.Path(sys.argv[1])"
     call += "; t._export(folder / 'by a lesser one'); t._import_or_be_refused(folder)"
     child.forked(call, tmp_path, env={"ONEDNN_MAX_CPU_ISA": isa})
     _import_or_be_refused(tmp_path)

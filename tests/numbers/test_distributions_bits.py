@@ -200,7 +200,8 @@ def test_every_instruction_set_draws_what_numpy_draws(
 ) -> None:
     if isa not in _native.instruction_sets():
         return  # whose sentence test_native.py asks for
-    program = "import sys, test_distributions_bits as t; t.compare(*sys.argv[1:])"
+    program = "import sys; from tests.numbers import test_distributions_bits as t"
+    program += "; t.compare(*sys.argv[1:])"
     env = {"ONNX_PHILOX_ISA": isa}
     done = child.forked(program, isa, expected(size), env=env)
     assert int(done.stdout) >= least

@@ -438,8 +438,8 @@ def test_a_short_soak_is_right_and_flat() -> None:
 
 def test_a_path_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
-    model = Path(__file__)
-    path.write_bytes((model.with_name("models") / "mc_dropout.onnx").read_bytes())
+    models = Path(__file__).parents[1] / "models"
+    path.write_bytes((models / "mc_dropout.onnx").read_bytes())
     opened: list[object] = []
 
     def note(event: str, arguments: tuple[object, ...]) -> None:
