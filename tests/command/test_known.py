@@ -545,6 +545,8 @@ STRUCTURES = [
         ["Of f64 it draws every other number of the sequence that its seed has in f32."],
     ),
     (f"y = RandomUniform {shape_of(4, 'dtype = 11')}", "onnxruntime", []),
+    # Normals are drawn in pairs: of f64 they are others.
+    (f"y = RandomNormal {shape_of(4, 'seed = 7.0', 'dtype = 11')}", "onnxruntime", []),
     (
         f"y = RandomNormal {shape_of(3, 'seed = 7.0')}",
         "onnxruntime",
@@ -566,6 +568,32 @@ def test_a_structure_that_meets_a_row_is_recognised(body, runtime, sentences) ->
     among = met_nodes.MetNodes(met)
     found = [s for each in met for s in in_onnx.said(each, among, runtime, is_drawn=True)]
     assert [each.text for each in found] == sentences
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "repeats"),
+    [
+        ("a = RandomNormalLike (x)", "b = RandomNormalLike (x)", True),
+        ("a = RandomNormalLike (x)", "b = RandomUniformLike (x)", False),
+        ("a = RandomNormalLike (x)", "n = Neg (x)  b = RandomNormalLike (n)", False),
+    ],
+)
+def test_branches_repeat_each_other_where_it_is_said(one: str, other: str, repeats: bool) -> None:
+    model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+        g (float[64] x, bool c) => (float[64] y) {{ y = If (c) <
+            then_branch = t () => (float[64] a) {{ {one} }},
+            else_branch = e () => (float[64] b) {{ {other} }}> }}""")
+    session = bare_session(model)
+    drawn = [session.run(None, {"x": X, "c": np.array(c)})[0] for c in (True, False)]
+    assert np.array_equal(*drawn) is repeats
+    searched = ir.from_proto(model)
+    met = [
+        met_nodes.Met(each.node, each.record, Types(searched))
+        for each in search.search(searched).nodes
+    ]
+    among = met_nodes.MetNodes(met)
+    said = [s for each in met for s in in_onnx.said(each, among, "onnxruntime", is_drawn=True)]
+    assert any("in the other branch" in sentence.text for sentence in said) is repeats
 
 
 def test_a_node_without_a_kernel_is_said_to_have_one_at_a_lower_opset() -> None:

@@ -361,7 +361,7 @@ def timed(monkeypatch):
         clock = Clock(100_000, limit, ignore, now=lambda: hand.now)
         slow, quick = Served(hand, first, each), Served(hand, 0, 0)
         running = Running(slow, quick, Tolerances())  # type: ignore[arg-type]
-        running.run(clock, may_end=True)
+        running.run(clock, may_end=True, has_faults=lambda: False)
         return clock.times(), running.paired.runs
 
     return found
@@ -369,8 +369,9 @@ def timed(monkeypatch):
 
 def test_runs_take_what_is_left_behind_a_slow_first_one_and_no_more(timed):
     times, runs = timed(10, 5.5, 0.05)
-    assert runs == 90
-    assert 9.9 < times.all <= 10
+    assert runs == 84
+    # A thirtieth is left for what nobody measured.
+    assert 9.6 < times.all <= 9.7
     assert times.said(runs) == ["The first run of each took 5.5 s of --seconds 10."]
     assert times.of(1000) == 56
 
@@ -547,7 +548,8 @@ def test_nodes_without_seeds_that_repeat_each_other_are_named(tmp_path, monkeypa
     given = cli.document("compare", new, "--original", original, "--fill", code=1)
     (change,) = given["changes"]
     assert re.fullmatch(
-        r"'y' and 'z' went together, now they do not: rank correlation \S+, was 1\.00", change
+        r"'y' and 'z' went together, now they do not: rank correlation \S+, was (?:1\.00|0\.99)",
+        change,
     )
     reason = "neither has a seed, and each is seeded by its number in its own graph."
     assert given["faults"] == [

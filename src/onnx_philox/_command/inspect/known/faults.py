@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour
@@ -28,16 +27,7 @@ NORMALS = KnownBehaviour(
     met_by="a RandomNormal or RandomNormalLike without a seed",
     after="draws normals of two independent uniforms",
 )
-BRANCHES = KnownBehaviour(
-    "branches of an If",
-    ONNXRUNTIME,
-    is_wrong=True,
-    says="ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
-    "nodes have no seeds.",
-    met_by="nodes without seeds in both branches",
-    after="has a stream of its own",
-)
-ROWS = (FIRST_ELEMENT, NORMALS, BRANCHES)
+ROWS = (FIRST_ELEMENT, NORMALS)
 
 
 def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
@@ -47,15 +37,5 @@ def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
     if runtime in NORMALS.seen_in:
         has_normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
         return [NORMALS.says] if has_normals else []
-    branches = defaultdict[str, set[str]](set)
-    for step in (step for node in unseeded for step in node.path):
-        owner, _, branch = step.rpartition(" ")
-        if owner.startswith("If "):
-            branches[owner].add(branch)
-    said = []
-    if any(node.op_type == "Dropout" for node in nodes):
-        said.append(FIRST_ELEMENT.says)
-    for name, both in branches.items():
-        if len(both) > 1:
-            said.append(BRANCHES.said(name=name).text)
-    return said
+    has_dropouts = any(node.op_type == "Dropout" for node in nodes)
+    return [FIRST_ELEMENT.says] if has_dropouts else []

@@ -112,6 +112,16 @@ def _has_one_number(met: Met, among: MetNodes) -> Details | None:
     return None
 
 
+def _repeats_the_other_branch(met: Met, among: MetNodes) -> Details | None:
+    if not is_unseeded(met):
+        return None
+    for other in among.of_one_number(met):
+        is_in_its_graph = met.node.graph is other.node.graph
+        if not is_in_its_graph and _are_branches(met.record.path, other.record.path):
+            return {"other": other.record.called}
+    return None
+
+
 def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
     """Whether they are the branches of one If, of which one alone is taken."""
     if len(path) != len(other) or not path or path[:-1] != other[:-1]:
@@ -224,7 +234,7 @@ def _is_added(value: ir.Value) -> bool:
 
 
 def _is_f64(met: Met, _: MetNodes) -> Details | None:
-    is_drawn_so = met.node.op_type in (*UNIFORMS, *NORMALS) and met.seed is not None
+    is_drawn_so = met.node.op_type in UNIFORMS and met.seed is not None
     is_double = is_drawn_so and met.types(met.node.outputs[0]) is ir.DataType.DOUBLE
     return {} if is_double else None
 
@@ -268,6 +278,16 @@ ONE_NUMBER = KnownBehaviour(
     after="draws numbers of its own",
     label="not independent",
 )
+BRANCHES = KnownBehaviour(
+    "branches of an If",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="It draws what {other} draws in the other branch: neither has a seed, and each is seeded "
+    "by its number in its own branch.",
+    met_by="the numbers of two nodes without seeds in the branches of one If",
+    after="has a stream of its own",
+    label="not independent",
+)
 INFINITE = KnownBehaviour(
     "Multinomial of infinite logits",
     ONNXRUNTIME,
@@ -308,7 +328,7 @@ F64 = KnownBehaviour(
     ONNXRUNTIME,
     is_wrong=False,
     says="Of f64 it draws every other number of the sequence that its seed has in f32.",
-    met_by="the seed and the type of a node",
+    met_by="the seed of a uniform and its type",
     after="draws f64 of its own stream",
 )
 ODD = KnownBehaviour(
@@ -324,6 +344,7 @@ _ROWS = (
     Structural(ONE_SEED, _is_one_seed),
     Structural(MULTIPLES, _is_multiple),
     Structural(ONE_NUMBER, _has_one_number),
+    Structural(BRANCHES, _repeats_the_other_branch),
     Structural(INFINITE, _may_be_infinite),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
     Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),
