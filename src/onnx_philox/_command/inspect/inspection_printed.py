@@ -238,6 +238,8 @@ class Inspection:
             gone = ", ".join(self.missing_functions)
             idle.append(f"A function that is gone may be where it drew: {gone}.")
         head = "If it should draw, its random numbers were lost before:"
+        if self.noise.drawable or self.noise.others:
+            head = "If it should draw anything else, that was lost before:"
         return [head, *idle, *lost.WHAT_MAY_HAVE_HAPPENED, lost.WHAT_TO_DO]
 
     @property
