@@ -31,6 +31,8 @@ _UNSEEN = 0.3
 """A correlation that counts as one, where none would be seen for certain."""
 _MOST_DIGITS = 6
 """Shares of percent are printed with fewer."""
+_STANDARD_ERRORS = 6
+"""Of a spread, beside a mean that differs; one is at most 1 over the root of the runs."""
 _ROUNDING = 1e-9
 
 
@@ -154,9 +156,11 @@ class _Changed:
             yield f"{self._output.name}: its values vary, and did not"
             return
         ratio = math.sqrt(now / was)
-        # What moves the mean moves the mean square, too.
-        is_notable = abs(math.log(max(ratio, _ROUNDING))) > math.log(self._least.scale or 1) / 2
-        if is_notable:
+        notable = math.log(self._least.scale or 1) / 2
+        if MEAN in self._fired:
+            # What moves the mean moves the mean square, too: a spread must show by itself.
+            notable = max(notable, _STANDARD_ERRORS / math.sqrt(self._runs))
+        if abs(math.log(max(ratio, _ROUNDING))) > notable:
             yield f"{self._output.name}: its spread is {ratio:.3g} times what it was"
 
     def _share(self) -> Iterator[str]:
