@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import openvino as ov
 import pytest
-from openvino import opset5, opset8, opset15
+from openvino import opset5, opset8, opset9, opset15
 
 from onnx_philox import make_reproducible
 from tests.common.openvino_models import model as model_of
@@ -39,6 +39,12 @@ def indices_like(x: ov.Output) -> ov.Node:
     first_two = opset8.gather(opset8.shape_of(x), ints(0, 1), opset8.constant(0))
     shape = opset8.concat([first_two, ints(1)], 0)
     return opset8.broadcast(opset8.constant(np.zeros((1, 1, 1), np.int64)), shape)
+
+
+def transformed(kind: str) -> Between:
+    """A Fourier transform along the last of the dimensions, of which two parts are none."""
+    make = getattr(opset9, kind)
+    return lambda x: make(x, ints(-1))
 
 
 # -- What moves rows -------------------------------------------------------------------------------
@@ -105,6 +111,15 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         [-1, 4, 6],
         "(GatherND) makes one dimension of several",
     ),
+    **{
+        f"{kind} along the batch, counted from the end": (transformed(kind), shape, deed)
+        for kind, shape, deed in [
+            ("dft", [4, -1, 2], "(DFT) puts the rows of its input into another order"),
+            ("idft", [4, -1, 2], "(IDFT) puts the rows of its input into another order"),
+            ("irdft", [4, -1, 2], NO_DIMENSION),
+            ("rdft", [4, -1], NO_DIMENSION),
+        ]
+    },
     "blocks without a batch": (
         lambda x: opset15.col2im(x, ints(3, 3), ints(2, 2)),
         [-1, 4],
@@ -142,6 +157,11 @@ IN_PLACE: dict[str, tuple[Between, list[int]]] = {
     "shuffled, the batch second": (lambda x: opset8.shuffle_channels(x, 0, 2), [4, -1, 2, 2]),
     "rolled along another dimension": (lambda x: opset8.roll(x, ints(1), ints(-1)), [-1, 8]),
     "depth to space": (lambda x: opset8.depth_to_space(x, "blocks_first", 2), [-1, 4, 4, 4]),
+    "transformed along another dimension": (lambda x: opset9.dft(x, ints(-2)), [4, -1, 2]),
+    "transformed along another dimension of numbers without two parts": (
+        lambda x: opset9.rdft(x, ints(-1)),
+        [-1, 4],
+    ),
     "reversed along time": (
         lambda x: opset8.reverse_sequence(x, ints(2, 3, 1, 1), 0, 1),
         [4, 6, -1],

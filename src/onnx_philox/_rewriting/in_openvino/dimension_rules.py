@@ -32,6 +32,17 @@ def _axis_given(index: int, *, of: int = 0) -> rules.Axes:
     return axes
 
 
+def _complex_axes(step: Step) -> Collection[int]:
+    """The axes of complex numbers, counted without the last dimension: their two parts, mixed."""
+    parts = step.rank(0) - 1
+    found = [parts]
+    for axis in step.said(1, "axes"):
+        if axis not in range(-parts, parts):
+            raise UnclearError("means a dimension that its input has not")
+        found.append(axis % parts)
+    return found
+
+
 def _keeps(step: Step) -> bool:
     return step.number("keep_dims", 0) != 0
 
@@ -343,7 +354,8 @@ RULES: dict[str, Rule] = {
     "LSTMCell": _cell(2),
     **_named("GRUCell RNNCell", _cell(1)),
     "ScaledDotProductAttention": _attention,
-    **_named("DFT IDFT IRDFT RDFT", rules.cut(_axis_given(1))),
+    **_named("DFT IDFT IRDFT", rules.cut(_complex_axes)),
+    "RDFT": rules.cut(_axis_given(1)),
     # Col2Im and STFT may have no batch.
     "Col2Im": rules.first_stays(0, least_rank=3),
     "ExtractImagePatches": rules.first_stays(0),
