@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import openvino as ov
 import pytest
-from openvino import opset5, opset8, opset9, opset15
+from openvino import opset1, opset5, opset8, opset9, opset15
 
 from onnx_philox import make_reproducible
 from tests.common.openvino_models import model as model_of
@@ -20,13 +20,17 @@ def ints(*numbers: int) -> ov.Node:
     return opset8.constant(np.array(numbers, np.int64))
 
 
+def uniform(shape: ov.Output | ov.Node) -> ov.Node:
+    """Noise of a shape."""
+    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
+    return opset8.random_uniform(shape, low, high, "f32")
+
+
 def noisy(between: Between, shape: list[int]) -> ov.Model:
     """What an operator makes of x, and noise of its shape."""
     x = parameter("x", shape)
     value = between(x.output(0))
-    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
-    noise = opset8.random_uniform(opset8.shape_of(value), low, high, "f32")
-    return model_of({"y": opset8.add(value, noise)}, [x])
+    return model_of({"y": opset8.add(value, uniform(opset8.shape_of(value)))}, [x])
 
 
 def rows_of_two(x: ov.Output) -> ov.Node:
@@ -45,6 +49,32 @@ def transformed(kind: str) -> Between:
     """A Fourier transform along the last of the dimensions, of which two parts are none."""
     make = getattr(opset9, kind)
     return lambda x: make(x, ints(-1))
+
+
+def sizes(x: ov.Output, *axes: int) -> ov.Node:
+    """The sizes of some dimensions of x."""
+    return opset8.gather(opset8.shape_of(x), ints(*axes), opset8.constant(0))
+
+
+def summed_like(x: ov.Output, value: ov.Node, axis: int) -> ov.Node:
+    """x, and the transposed of what is left of a value of two dimensions, or more of 1."""
+    summed = opset8.reduce_sum(value, ints(axis), True)
+    return opset8.add(x, opset8.reshape(summed, ints(-1, 1), False))
+
+
+def added_at_first(x: ov.Output) -> ov.Node:
+    """A draw for each row, added along the first dimension of [batch, batch]; its sums."""
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0, 0))
+    added = opset1.add(zeros, uniform(sizes(x, 0)), auto_broadcast="PDPD")
+    return summed_like(x, added, 0)
+
+
+def slopes_of_the_second(x: ov.Output) -> ov.Node:
+    """A slope for each row, of the second dimension of [1, batch, batch]; its sums."""
+    negative = opset8.broadcast(opset8.constant(np.float32(-1)), sizes(x, 0, 0))
+    data = opset8.unsqueeze(negative, ints(0))
+    sloped = opset8.prelu(data, uniform(sizes(x, 0)))
+    return summed_like(x, sloped, 1)
 
 
 # -- What moves rows -------------------------------------------------------------------------------
@@ -120,6 +150,21 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
             ("rdft", [4, -1], NO_DIMENSION),
         ]
     },
+    "added along the first dimension, and summed along it": (
+        added_at_first,
+        [-1, 4],
+        "(ReduceSum) mixes what was drawn for different rows",
+    ),
+    "slopes of the second dimension, summed along it": (
+        slopes_of_the_second,
+        [-1, 4],
+        "(ReduceSum) mixes what was drawn for different rows",
+    ),
+    "slopes of a dimension that only a run knows": (
+        lambda x: opset8.add(x, opset8.prelu(x, uniform(sizes(x, 0)))),
+        [-1, 3, 4],
+        "(PRelu) has slopes of which only a run knows to which dimension they belong",
+    ),
     "blocks without a batch": (
         lambda x: opset15.col2im(x, ints(3, 3), ints(2, 2)),
         [-1, 4],
@@ -142,7 +187,7 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
 @pytest.mark.parametrize("name", MOVED)
 def test_what_moves_rows_is_refused(name: str) -> None:
     between, shape, said = MOVED[name]
-    with pytest.raises(ValueError, match="what it draws must be") as error:
+    with pytest.raises(ValueError, match=r"what (it|each) draws must be") as error:
         make_reproducible(noisy(between, shape), per_row=True, batch=f"x:{shape.index(-1)}")
     assert said in str(error.value)
 
@@ -157,6 +202,26 @@ IN_PLACE: dict[str, tuple[Between, list[int]]] = {
     "shuffled, the batch second": (lambda x: opset8.shuffle_channels(x, 0, 2), [4, -1, 2, 2]),
     "rolled along another dimension": (lambda x: opset8.roll(x, ints(1), ints(-1)), [-1, 8]),
     "depth to space": (lambda x: opset8.depth_to_space(x, "blocks_first", 2), [-1, 4, 4, 4]),
+    "added along the first dimension": (
+        lambda x: opset1.add(x, uniform(sizes(x, 0)), auto_broadcast="PDPD"),
+        [-1, 4],
+    ),
+    "broadcast to a new first dimension": (
+        lambda x: opset1.broadcast(x, opset8.concat([ints(3), sizes(x, 0)], 0), ints(0), "NUMPY"),
+        [-1],
+    ),
+    "a bias of the first dimension": (
+        lambda x: opset1.add(x, opset8.constant(np.ones(4, np.float32)), auto_broadcast="PDPD"),
+        [4, -1],
+    ),
+    "slopes of the second dimension": (
+        lambda x: opset8.prelu(x, uniform(sizes(x, 1))),
+        [4, -1, 3],
+    ),
+    "the same slopes for all rows": (
+        lambda x: opset8.prelu(x, opset8.constant(np.ones(3, np.float32))),
+        [-1, 3, 3],
+    ),
     "transformed along another dimension": (lambda x: opset9.dft(x, ints(-2)), [4, -1, 2]),
     "transformed along another dimension of numbers without two parts": (
         lambda x: opset9.rdft(x, ints(-1)),
@@ -183,12 +248,10 @@ def remembering(stored: Between) -> ov.Model:
     """Noise for x and for what the run before has stored of its own x; 0 at first."""
     x = parameter("x", [-1, 4])
     shape = opset8.shape_of(x)
-    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
-    zeros = opset8.broadcast(low, shape)
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), shape)
     past = opset8.read_value(zeros, "past", ov.Type.f32, ov.PartialShape([-1, 4]))
     assigned = opset8.assign(stored(x.output(0)), "past")
-    noise = opset8.random_uniform(shape, low, high, "f32")
-    result = opset8.result(opset8.add(opset8.add(past, noise), x))
+    result = opset8.result(opset8.add(opset8.add(past, uniform(shape)), x))
     return ov.Model([result], [assigned], [x], "model")
 
 

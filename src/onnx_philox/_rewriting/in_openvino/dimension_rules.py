@@ -16,6 +16,7 @@ from onnx_philox._rewriting.rows.moves import (
     UNREAD,
     ByAxis,
     Fate,
+    Meeting,
     Moves,
     Rule,
     Step,
@@ -247,9 +248,54 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
     return [*moves, *rules.others_free(step, 4)]
 
 
+def _elementwise(step: Step, output: int) -> Sequence[Moves | None]:
+    """As ONNX's operators, unless an attribute says that inputs are broadcast as PaddlePaddle does.
+
+    There the dimensions of a lesser input begin at an axis of the first.
+    """
+    if step.text("auto_broadcast") != "pdpd":
+        return rules.elementwise(step, output)
+    rank = step.rank_made(output)
+    first = step.number("auto_broadcast.auto_broadcast_axis", -1)
+    moves: list[Moves | None] = []
+    for index in range(len(step.known)):
+        own = step.rank(index)
+        start = rank - own if first < 0 else first
+        if own == rank:
+            start = 0
+        if start + own > rank:
+            raise UnclearError("has an input that is broadcast beyond its last dimension")
+        moves.append(ByAxis(range(start, start + own), ones=step.ones(index)))
+    return moves
+
+
+def _compared(step: Step, output: int) -> Sequence[Moves | None]:
+    # It refuses what draws must not be compared with.
+    rules.compared(step, output)
+    return _elementwise(step, output)
+
+
+def _sloped(step: Step, output: int) -> Sequence[Moves | None]:
+    """A PRelu: slopes of one dimension as long as the second of the data belong to that one."""
+    rank = step.rank(0)
+    if rank < 3 or step.rank(1) != 1:
+        return rules.elementwise(step, output)
+    known = step.known[1]
+    if known is None or not known.is_placed:
+        return [rules.kept(step), rules.gone(step, 1)]
+    data, slopes = step.dims[0] or (), step.dims[1] or ()
+    if slopes[0] is None or slopes[0] != data[1]:
+        raise UnclearError("has slopes of which only a run knows to which dimension they belong")
+    return [rules.kept(step), ByAxis([1])]
+
+
 def _broadcast(step: Step, _: int) -> Sequence[Moves | None]:
     rank = step.rank_made()
-    if step.text("mode") == "explicit" or step.has(2):
+    mode = step.text("mode")
+    if mode == "pdpd" and step.rank(0) != rank:
+        raise UnclearError("broadcasts in a way that is not followed")
+    # What opset 1 calls none is explicit.
+    if mode in ("explicit", "none"):
         axes = step.said(2, "axes")
         if len(axes) != step.rank(0):
             raise UnclearError("has other axes than one for each dimension")
@@ -292,7 +338,7 @@ _ELEMENTWISE = """
     BitwiseRightShift BitwiseXor Ceiling Clamp Convert Cos Cosh Divide Elu Erf Exp
     FakeConvert FakeQuantize Floor FloorMod Gelu HSigmoid HSwish HardSigmoid
     Identity IsFinite IsInf IsNaN Log LogicalAnd LogicalNot LogicalOr LogicalXor
-    Maximum Minimum Mish Mod Multiply Negative PRelu Power ReLU Relu Round Select Selu
+    Maximum Minimum Mish Mod Multiply Negative Power ReLU Relu Round Select Selu
     Sigmoid Sign Sin Sinh SoftPlus SoftSign Sqrt SquaredDifference Subtract Swish Tan Tanh
     ConvertPromoteTypes
 """
@@ -303,8 +349,9 @@ _REDUCTIONS = """
 """
 
 RULES: dict[str, Rule] = {
-    **_named(_ELEMENTWISE, rules.elementwise),
-    **_named(_COMPARISONS, rules.compared),
+    **_named(_ELEMENTWISE, _elementwise),
+    **_named(_COMPARISONS, _compared),
+    "PRelu": _sloped,
     **_named(_REDUCTIONS, rules.reduced(_axis_given(1), _keeps)),
     "ConvertLike": _like_the_first,
     "Broadcast": _broadcast,
@@ -364,7 +411,7 @@ RULES: dict[str, Rule] = {
 """By the names of their types."""
 
 
-ELEMENTWISE = frozenset(_ELEMENTWISE.split()) | frozenset(_COMPARISONS.split())
+ELEMENTWISE = frozenset(f"{_ELEMENTWISE} {_COMPARISONS} PRelu".split())
 """Those whose inputs are broadcast to each other."""
 CUT: dict[str, rules.Axes] = {"Slice": _sliced_axes, "StridedSlice": _strided_axes}
 """Which dimensions an operator does not leave whole."""
@@ -381,6 +428,11 @@ _DEEDS = {
     **dict.fromkeys(("Slice", "StridedSlice"), "takes some of the rows of {}, or turns them round"),
     **dict.fromkeys(("Split", "VariadicSplit"), "parts the rows of {}"),
 }
+
+
+def meeting_of(kind: str) -> Meeting:
+    """How an operator makes its output's elements of its inputs."""
+    return Meeting.ELEMENTWISE if kind in ELEMENTWISE else rules.meeting_of(kind, RULES[kind])
 
 
 def deed_of(kind: str, name: str) -> str:

@@ -26,7 +26,7 @@ from onnx_philox._rewriting.in_openvino.openvino_steps import step_of
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions
 from onnx_philox._rewriting.places import Place
 from onnx_philox._rewriting.random_names import randomness_of
-from onnx_philox._rewriting.rows import moves, rules
+from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.drawing import drawn_by_place
 from onnx_philox._rewriting.rows.known import (
     FREE,
@@ -207,7 +207,7 @@ class RowWalk:
             if rule is None:
                 self._say(output, partial(self._unknown, step))
                 continue
-            meeting = rules.meeting_of(kind, rule)
+            meeting = dimension_rules.meeting_of(kind)
             first = node.input_value(0).get_node().get_friendly_name()
             deed = dimension_rules.deed_of(kind, first)
             self._say(output, partial(moves.apply, rule, step, index, meeting, deed))
