@@ -77,9 +77,78 @@ def slopes_of_the_second(x: ov.Output) -> ov.Node:
     return summed_like(x, sloped, 1)
 
 
+def single(x: ov.Output) -> ov.Node:
+    """The number of rows, without a dimension."""
+    return opset8.gather(opset8.shape_of(x), opset8.constant(0), opset8.constant(0))
+
+
+def as_long_as(x: ov.Output, number: ov.Output | ov.Node) -> ov.Node:
+    """x [batch, 2, 4], where what is drawn has [batch, 2, number]."""
+    noise = uniform(opset8.concat([sizes(x, 0, 1), number], 0))
+    return opset8.add(x, opset8.reduce_sum(noise, ints(2), True))
+
+
+def greatest(x: ov.Output) -> ov.Node:
+    """The greatest of all elements, int64 of [1]."""
+    found = opset8.convert(opset8.reduce_max(x, ints(0, 1, 2), False), "i64")
+    return opset8.unsqueeze(found, ints(0))
+
+
+def branched(condition: ov.Node, x: ov.Output, *branches: Between) -> ov.Output:
+    """What one of two branches makes of x [batch, 2, 4]."""
+    node = opset8.if_op(condition.output(0))
+    inner, ends = [], []
+    for branch in branches:
+        given = opset8.parameter([-1, 2, 4], np.float32)
+        inner.append(given)
+        ends.append(opset8.result(branch(given.output(0))))
+    node.set_then_body(ov.Model([ends[0]], [inner[0]], "then"))
+    node.set_else_body(ov.Model([ends[1]], [inner[1]], "else"))
+    node.set_input(x, *inner)
+    return node.set_output(*ends)
+
+
+def of_many(x: ov.Output) -> ov.Node:
+    """Whether there are many rows."""
+    return opset8.greater(single(x), opset8.constant(2))
+
+
+def twice(x: ov.Output) -> ov.Node:
+    """x and x, along the last dimension."""
+    return opset8.concat([x, x], 2)
+
+
+def grown(x: ov.Output, count: ov.Node) -> ov.Output:
+    """x [batch, 2, 4], to which a Loop adds as many again along the last dimension."""
+    past = opset8.parameter([-1, 2, -1], np.float32)
+    own = opset8.parameter([-1, 2, 4], np.float32)
+    end = opset8.result(opset8.concat([past, own], 2))
+    goes_on = opset8.result(opset8.constant(np.array(True)))
+    node = opset8.loop(count, opset8.constant(np.array(True)))
+    node.set_function(ov.Model([end, goes_on], [past, own], "body"))
+    node.set_special_body_ports([-1, 1])
+    node.set_merged_input(past, x, end.output(0))
+    node.set_invariant_input(own, x)
+    return node.get_iter_value(end.output(0), -1)
+
+
+def stacked_slices(x: ov.Output) -> ov.Node:
+    """x [batch, 2, 4], longer by what a TensorIterator gives for each of as many zeros as rows."""
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0))
+    own = opset8.parameter([1], np.float32)
+    end = opset8.result(opset8.relu(own))
+    node = opset8.tensor_iterator()
+    node.set_body(ov.Model([end], [own], "body"))
+    node.set_sliced_input(own, zeros.output(0), 0, 1, 1, -1, 0)
+    made = node.get_concatenated_slices(end.output(0), 0, 1, 1, -1, 0)
+    one = opset8.reduce_sum(x, ints(2), True)
+    return opset8.add(one, made)
+
+
 # -- What moves rows -------------------------------------------------------------------------------
 
 NO_DIMENSION = "the shape of what it draws must be one of which a dimension is proved to be"
+RESIZES = "makes a dimension that may be as long as the number of rows says"
 MOVED: dict[str, tuple[Between, list[int], str]] = {
     "shuffled along the batch": (
         lambda x: opset8.shuffle_channels(rows_of_two(x), 0, 2),
@@ -165,6 +234,31 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         [-1, 3, 4],
         "(PRelu) has slopes of which only a run knows to which dimension they belong",
     ),
+    "as long as a branch says that depends on the number of rows": (
+        lambda x: branched(of_many(x), x, twice, opset8.relu),
+        [-1, 2, 4],
+        f"(If) {RESIZES}",
+    ),
+    "as long as the number of a branch that depends on that of the rows": (
+        lambda x: as_long_as(x, branched(of_many(x), x, lambda _: ints(3), lambda _: ints(5))),
+        [-1, 2, 4],
+        f"(If) {RESIZES}",
+    ),
+    "as long as a Loop makes it, an iteration for each row": (
+        lambda x: grown(x, single(x)),
+        [-1, 2, 4],
+        f"(Loop) {RESIZES}",
+    ),
+    "as long as a TensorIterator has iterations": (
+        stacked_slices,
+        [-1, 2, 4],
+        f"(TensorIterator) {RESIZES}",
+    ),
+    "as long as the greatest element of all rows says": (
+        lambda x: as_long_as(x, greatest(x)),
+        [-1, 2, 4],
+        "(RandomUniform) draws in a shape that depends on what the inputs' rows hold",
+    ),
     "blocks without a batch": (
         lambda x: opset15.col2im(x, ints(3, 3), ints(2, 2)),
         [-1, 4],
@@ -202,6 +296,18 @@ IN_PLACE: dict[str, tuple[Between, list[int]]] = {
     "shuffled, the batch second": (lambda x: opset8.shuffle_channels(x, 0, 2), [4, -1, 2, 2]),
     "rolled along another dimension": (lambda x: opset8.roll(x, ints(1), ints(-1)), [-1, 8]),
     "depth to space": (lambda x: opset8.depth_to_space(x, "blocks_first", 2), [-1, 4, 4, 4]),
+    "of one shape in branches that depend on the number of rows": (
+        lambda x: branched(of_many(x), x, opset8.exp, opset8.relu),
+        [-1, 2, 4],
+    ),
+    "longer by a Loop of three iterations": (
+        lambda x: grown(x, opset8.constant(3)),
+        [-1, 2, 4],
+    ),
+    "as long as a branch says, whatever the batch": (
+        lambda x: branched(opset8.greater(sizes(x, 2), ints(2)), x, twice, opset8.relu),
+        [-1, 2, 4],
+    ),
     "added along the first dimension": (
         lambda x: opset1.add(x, uniform(sizes(x, 0)), auto_broadcast="PDPD"),
         [-1, 4],
@@ -255,11 +361,68 @@ def remembering(stored: Between) -> ov.Model:
     return ov.Model([result], [assigned], [x], "model")
 
 
-def test_rows_that_an_earlier_run_has_left_in_place_are_accepted() -> None:
-    make_reproducible(remembering(opset8.relu), per_row=True, batch="x:0")
+def as_long_as_stored(first: ov.Node, shape: list[int], stored: Between, read: Between) -> ov.Model:
+    """Noise of [batch, 2, n], where n is read of what the run before has stored."""
+    x = parameter("x", [-1, 2, 4])
+    past = opset8.read_value(first, "past", first.get_element_type(), ov.PartialShape(shape))
+    made = stored(x.output(0))
+    assigned = opset8.assign(made, "past")
+    result = opset8.result(as_long_as(x.output(0), read(past.output(0))))
+    return ov.Model([result], [assigned], [x], "model")
 
 
-def test_rows_that_an_earlier_run_has_left_out_of_order_are_refused() -> None:
-    model = remembering(lambda x: opset8.roll(x, ints(1), ints(0)))
-    with pytest.raises(ValueError, match=r"\(Roll\) moves the rows of"):
-        make_reproducible(model, per_row=True, batch="x:0")
+def cached() -> ov.Model:
+    """Noise like the scores of one position with all that earlier runs have stored."""
+    x = parameter("x", [-1, 1, 4])
+    empty = opset8.broadcast(
+        opset8.constant(np.float32(0)), opset8.multiply(opset8.shape_of(x), ints(1, 0, 1))
+    )
+    past = opset8.read_value(empty, "past", ov.Type.f32, ov.PartialShape([-1, -1, 4]))
+    keys = opset8.concat([past, x], 1)
+    scores = opset8.matmul(x, keys, False, True)
+    noise = uniform(opset8.shape_of(scores))
+    result = opset8.result(opset8.add(scores, noise))
+    return ov.Model([result], [opset8.assign(keys, "past")], [x], "model")
+
+
+IN_ORDER: dict[str, Callable[[], ov.Model]] = {
+    "rows in place": lambda: remembering(opset8.relu),
+    "a cache of all positions": cached,
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_rows_that_an_earlier_run_has_left_in_place_are_accepted(name: str) -> None:
+    make_reproducible(IN_ORDER[name](), per_row=True, batch="x:0")
+
+
+STORED: dict[str, tuple[Callable[[], ov.Model], str]] = {
+    "rows out of order": (
+        lambda: remembering(lambda x: opset8.roll(x, ints(1), ints(0))),
+        r"\(Roll\) moves the rows of",
+    ),
+    "the number of rows, as a length": (
+        lambda: as_long_as_stored(
+            opset8.constant(np.zeros(1, np.float32)),
+            [-1],
+            lambda x: opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0)),
+            opset8.shape_of,
+        ),
+        r"\(Assign\) stores the number of rows, by which a later run may draw",
+    ),
+    "the number of rows": (
+        lambda: as_long_as_stored(ints(1), [1], lambda x: sizes(x, 0), opset8.relu),
+        r"\(Assign\) stores the number of rows, by which a later run may draw",
+    ),
+    "the greatest element of all rows": (
+        lambda: as_long_as_stored(ints(1), [1], greatest, opset8.relu),
+        r"\(RandomUniform\) draws in a shape that depends on what the inputs' rows hold",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_an_earlier_run_has_left_of_all_rows_is_refused(name: str) -> None:
+    make, said = STORED[name]
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(make(), per_row=True, batch="x:0")
