@@ -88,6 +88,13 @@ def as_long_as(x: ov.Output, number: ov.Output | ov.Node) -> ov.Node:
     return opset8.add(x, opset8.reduce_sum(noise, ints(2), True))
 
 
+def bound_without_a_rank(x: ov.Output) -> ov.Node:
+    """Noise like x, above a number of as many dimensions of one element as there are rows."""
+    shape = opset8.broadcast(ints(1), sizes(x, 0))
+    low = opset8.reshape(opset8.constant(np.float32(0)), shape, False)
+    return opset8.random_uniform(opset8.shape_of(x), low, opset8.constant(np.float32(1)), "f32")
+
+
 def greatest(x: ov.Output) -> ov.Node:
     """The greatest of all elements, int64 of [1]."""
     found = opset8.convert(opset8.reduce_max(x, ints(0, 1, 2), False), "i64")
@@ -258,6 +265,11 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         lambda x: as_long_as(x, greatest(x)),
         [-1, 2, 4],
         "(RandomUniform) draws in a shape that depends on what the inputs' rows hold",
+    ),
+    "above a bound without a rank": (
+        bound_without_a_rank,
+        [-1, 4],
+        "(RandomUniform) has an input whose shape nobody knows",
     ),
     "blocks without a batch": (
         lambda x: opset15.col2im(x, ints(3, 3), ints(2, 2)),

@@ -282,14 +282,29 @@ class RowWalk:
             elif len(places) != 1:
                 self._known[output] = nothing
             else:
-                noise = drawing.noise(places[0][1])
-                parts = [Part(noise, ByAxis(range(places[0][0].rank)))]
-                if not index:
-                    parts += drawing.parameters(step, places[0][0].rank)
-                self._say(output, partial(self._met, step, parts))
+                ((place, standing),) = places
+                noise = drawing.noise(standing)
+                parameters = drawing.parameters if not index else None
+                self._say(output, partial(self._drawn, step, noise, place.rank, parameters))
         by_place = drawn_by_place(step, drawing.numbers)
         if by_place is not None:
             self.culprits.setdefault(key, by_place)
+
+    def _drawn(
+        self,
+        step: Step,
+        noise: Knowledge,
+        rank: int,
+        parameters: Callable[[Step, int], list[Part]] | None,
+    ) -> Knowledge:
+        """What is known of numbers that are drawn by parameters, or of a mask, which has none."""
+        parts = [Part(noise, ByAxis(range(rank)))]
+        try:
+            if parameters is not None:
+                parts += parameters(step, rank)
+        except UnclearError as error:
+            return lost(step.culprit(str(error)), [noise])
+        return self._met(step, parts)
 
     def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
         try:
