@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import openvino as ov
 import pytest
 from openvino import opset1, opset5, opset8, opset9, opset15
+from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import make_reproducible
 from tests.common.openvino_models import model as model_of
@@ -62,11 +64,16 @@ def summed_like(x: ov.Output, value: ov.Node, axis: int) -> ov.Node:
     return opset8.add(x, opset8.reshape(summed, ints(-1, 1), False))
 
 
-def added_at_first(x: ov.Output) -> ov.Node:
-    """A draw for each row, added along the first dimension of [batch, batch]; its sums."""
+def placed(kind: str, data: ov.Output, lesser: ov.Node, axis: int) -> ov.Node:
+    """An operator of two inputs that are broadcast as PaddlePaddle does."""
+    said = {"auto_broadcast": "pdpd", "auto_broadcast.auto_broadcast_axis": axis}
+    return NodeFactory("opset1").create(kind, [data, lesser.output(0)], said)
+
+
+def placed_on_square(kind: str, x: ov.Output) -> ov.Node:
+    """A draw for each row, beside the first dimension of [batch, batch]; its sums."""
     zeros = opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0, 0))
-    added = opset1.add(zeros, uniform(sizes(x, 0)), auto_broadcast="PDPD")
-    return summed_like(x, added, 0)
+    return summed_like(x, placed(kind, zeros.output(0), uniform(sizes(x, 0)), 0), 0)
 
 
 def slopes_of_the_second(x: ov.Output) -> ov.Node:
@@ -226,11 +233,14 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
             ("rdft", [4, -1], NO_DIMENSION),
         ]
     },
-    "added along the first dimension, and summed along it": (
-        added_at_first,
-        [-1, 4],
-        "(ReduceSum) mixes what was drawn for different rows",
-    ),
+    **{
+        f"{kind} along the first dimension, and summed along it": (
+            partial(placed_on_square, kind),
+            [-1, 4],
+            f"({kind}) broadcasts rows in a way of which runtimes have several",
+        )
+        for kind in ("Add", "Subtract")
+    },
     "slopes of the second dimension, summed along it": (
         slopes_of_the_second,
         [-1, 4],
@@ -320,16 +330,16 @@ IN_PLACE: dict[str, tuple[Between, list[int]]] = {
         lambda x: branched(opset8.greater(sizes(x, 2), ints(2)), x, twice, opset8.relu),
         [-1, 2, 4],
     ),
-    "added along the first dimension": (
-        lambda x: opset1.add(x, uniform(sizes(x, 0)), auto_broadcast="PDPD"),
-        [-1, 4],
+    "added along the last dimension": (
+        lambda x: placed("Add", x, uniform(sizes(x, 1)), 1),
+        [4, -1],
     ),
     "broadcast to a new first dimension": (
         lambda x: opset1.broadcast(x, opset8.concat([ints(3), sizes(x, 0)], 0), ints(0), "NUMPY"),
         [-1],
     ),
     "a bias of the first dimension": (
-        lambda x: opset1.add(x, opset8.constant(np.ones(4, np.float32)), auto_broadcast="PDPD"),
+        lambda x: placed("Add", x, opset8.constant(np.ones(4, np.float32)), 0),
         [4, -1],
     ),
     "slopes of the second dimension": (

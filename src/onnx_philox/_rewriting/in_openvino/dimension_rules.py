@@ -251,21 +251,22 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
 def _elementwise(step: Step, output: int) -> Sequence[Moves | None]:
     """As ONNX's operators, unless an attribute says that inputs are broadcast as PaddlePaddle does.
 
-    There the dimensions of a lesser input begin at an axis of the first.
+    There the dimensions of a lesser input begin at an axis of the first. The CPU does so for some
+    operators; others, as Subtract and Less, it broadcasts as NumPy does all the same.
     """
     if step.text("auto_broadcast") != "pdpd":
         return rules.elementwise(step, output)
     rank = step.rank_made(output)
     first = step.number("auto_broadcast.auto_broadcast_axis", -1)
     moves: list[Moves | None] = []
-    for index in range(len(step.known)):
-        own = step.rank(index)
-        start = rank - own if first < 0 else first
-        if own == rank:
-            start = 0
-        if start + own > rank:
-            raise UnclearError("has an input that is broadcast beyond its last dimension")
-        moves.append(ByAxis(range(start, start + own), ones=step.ones(index)))
+    for index, known in enumerate(step.known):
+        start = rank - step.rank(index)
+        if start == 0 or first in (-1, start):
+            moves.append(rules.aligned(step, index, rank))
+        elif known is None or not known.is_placed:
+            moves.append(rules.gone(step, index))
+        else:
+            raise UnclearError("broadcasts rows in a way of which runtimes have several")
     return moves
 
 
