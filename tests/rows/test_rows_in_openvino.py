@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import openvino as ov
 import pytest
-from openvino import opset5, opset8, opset15
+from openvino import opset1, opset5, opset8, opset9, opset15
+from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import make_reproducible
 from tests.common.openvino_models import model as model_of
@@ -20,13 +22,17 @@ def ints(*numbers: int) -> ov.Node:
     return opset8.constant(np.array(numbers, np.int64))
 
 
+def uniform(shape: ov.Output | ov.Node) -> ov.Node:
+    """Noise of a shape."""
+    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
+    return opset8.random_uniform(shape, low, high, "f32")
+
+
 def noisy(between: Between, shape: list[int]) -> ov.Model:
     """What an operator makes of x, and noise of its shape."""
     x = parameter("x", shape)
     value = between(x.output(0))
-    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
-    noise = opset8.random_uniform(opset8.shape_of(value), low, high, "f32")
-    return model_of({"y": opset8.add(value, noise)}, [x])
+    return model_of({"y": opset8.add(value, uniform(opset8.shape_of(value)))}, [x])
 
 
 def rows_of_two(x: ov.Output) -> ov.Node:
@@ -41,9 +47,122 @@ def indices_like(x: ov.Output) -> ov.Node:
     return opset8.broadcast(opset8.constant(np.zeros((1, 1, 1), np.int64)), shape)
 
 
+def transformed(kind: str) -> Between:
+    """A Fourier transform along the last of the dimensions, of which two parts are none."""
+    make = getattr(opset9, kind)
+    return lambda x: make(x, ints(-1))
+
+
+def sizes(x: ov.Output, *axes: int) -> ov.Node:
+    """The sizes of some dimensions of x."""
+    return opset8.gather(opset8.shape_of(x), ints(*axes), opset8.constant(0))
+
+
+def summed_like(x: ov.Output, value: ov.Node, axis: int) -> ov.Node:
+    """x, and the transposed of what is left of a value of two dimensions, or more of 1."""
+    summed = opset8.reduce_sum(value, ints(axis), True)
+    return opset8.add(x, opset8.reshape(summed, ints(-1, 1), False))
+
+
+def placed(kind: str, data: ov.Output, lesser: ov.Node, axis: int) -> ov.Node:
+    """An operator of two inputs that are broadcast as PaddlePaddle does."""
+    said = {"auto_broadcast": "pdpd", "auto_broadcast.auto_broadcast_axis": axis}
+    return NodeFactory("opset1").create(kind, [data, lesser.output(0)], said)
+
+
+def placed_on_square(kind: str, x: ov.Output) -> ov.Node:
+    """A draw for each row, beside the first dimension of [batch, batch]; its sums."""
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0, 0))
+    return summed_like(x, placed(kind, zeros.output(0), uniform(sizes(x, 0)), 0), 0)
+
+
+def slopes_of_the_second(x: ov.Output) -> ov.Node:
+    """A slope for each row, of the second dimension of [1, batch, batch]; its sums."""
+    negative = opset8.broadcast(opset8.constant(np.float32(-1)), sizes(x, 0, 0))
+    data = opset8.unsqueeze(negative, ints(0))
+    sloped = opset8.prelu(data, uniform(sizes(x, 0)))
+    return summed_like(x, sloped, 1)
+
+
+def single(x: ov.Output) -> ov.Node:
+    """The number of rows, without a dimension."""
+    return opset8.gather(opset8.shape_of(x), opset8.constant(0), opset8.constant(0))
+
+
+def as_long_as(x: ov.Output, number: ov.Output | ov.Node) -> ov.Node:
+    """x [batch, 2, 4], where what is drawn has [batch, 2, number]."""
+    noise = uniform(opset8.concat([sizes(x, 0, 1), number], 0))
+    return opset8.add(x, opset8.reduce_sum(noise, ints(2), True))
+
+
+def bound_without_a_rank(x: ov.Output) -> ov.Node:
+    """Noise like x, above a number of as many dimensions of one element as there are rows."""
+    shape = opset8.broadcast(ints(1), sizes(x, 0))
+    low = opset8.reshape(opset8.constant(np.float32(0)), shape, False)
+    return opset8.random_uniform(opset8.shape_of(x), low, opset8.constant(np.float32(1)), "f32")
+
+
+def greatest(x: ov.Output) -> ov.Node:
+    """The greatest of all elements, int64 of [1]."""
+    found = opset8.convert(opset8.reduce_max(x, ints(0, 1, 2), False), "i64")
+    return opset8.unsqueeze(found, ints(0))
+
+
+def branched(condition: ov.Node, x: ov.Output, *branches: Between) -> ov.Output:
+    """What one of two branches makes of x [batch, 2, 4]."""
+    node = opset8.if_op(condition.output(0))
+    inner, ends = [], []
+    for branch in branches:
+        given = opset8.parameter([-1, 2, 4], np.float32)
+        inner.append(given)
+        ends.append(opset8.result(branch(given.output(0))))
+    node.set_then_body(ov.Model([ends[0]], [inner[0]], "then"))
+    node.set_else_body(ov.Model([ends[1]], [inner[1]], "else"))
+    node.set_input(x, *inner)
+    return node.set_output(*ends)
+
+
+def of_many(x: ov.Output) -> ov.Node:
+    """Whether there are many rows."""
+    return opset8.greater(single(x), opset8.constant(2))
+
+
+def twice(x: ov.Output) -> ov.Node:
+    """x and x, along the last dimension."""
+    return opset8.concat([x, x], 2)
+
+
+def grown(x: ov.Output, count: ov.Node) -> ov.Output:
+    """x [batch, 2, 4], to which a Loop adds as many again along the last dimension."""
+    past = opset8.parameter([-1, 2, -1], np.float32)
+    own = opset8.parameter([-1, 2, 4], np.float32)
+    end = opset8.result(opset8.concat([past, own], 2))
+    goes_on = opset8.result(opset8.constant(np.array(True)))
+    node = opset8.loop(count, opset8.constant(np.array(True)))
+    node.set_function(ov.Model([end, goes_on], [past, own], "body"))
+    node.set_special_body_ports([-1, 1])
+    node.set_merged_input(past, x, end.output(0))
+    node.set_invariant_input(own, x)
+    return node.get_iter_value(end.output(0), -1)
+
+
+def stacked_slices(x: ov.Output) -> ov.Node:
+    """x [batch, 2, 4], longer by what a TensorIterator gives for each of as many zeros as rows."""
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0))
+    own = opset8.parameter([1], np.float32)
+    end = opset8.result(opset8.relu(own))
+    node = opset8.tensor_iterator()
+    node.set_body(ov.Model([end], [own], "body"))
+    node.set_sliced_input(own, zeros.output(0), 0, 1, 1, -1, 0)
+    made = node.get_concatenated_slices(end.output(0), 0, 1, 1, -1, 0)
+    one = opset8.reduce_sum(x, ints(2), True)
+    return opset8.add(one, made)
+
+
 # -- What moves rows -------------------------------------------------------------------------------
 
 NO_DIMENSION = "the shape of what it draws must be one of which a dimension is proved to be"
+RESIZES = "makes a dimension that may be as long as the number of rows says"
 MOVED: dict[str, tuple[Between, list[int], str]] = {
     "shuffled along the batch": (
         lambda x: opset8.shuffle_channels(rows_of_two(x), 0, 2),
@@ -105,6 +224,63 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         [-1, 4, 6],
         "(GatherND) makes one dimension of several",
     ),
+    **{
+        f"{kind} along the batch, counted from the end": (transformed(kind), shape, deed)
+        for kind, shape, deed in [
+            ("dft", [4, -1, 2], "(DFT) puts the rows of its input into another order"),
+            ("idft", [4, -1, 2], "(IDFT) puts the rows of its input into another order"),
+            ("irdft", [4, -1, 2], NO_DIMENSION),
+            ("rdft", [4, -1], NO_DIMENSION),
+        ]
+    },
+    **{
+        f"{kind} along the first dimension, and summed along it": (
+            partial(placed_on_square, kind),
+            [-1, 4],
+            f"({kind}) broadcasts rows in a way of which runtimes have several",
+        )
+        for kind in ("Add", "Subtract")
+    },
+    "slopes of the second dimension, summed along it": (
+        slopes_of_the_second,
+        [-1, 4],
+        "(ReduceSum) mixes what was drawn for different rows",
+    ),
+    "slopes of a dimension that only a run knows": (
+        lambda x: opset8.add(x, opset8.prelu(x, uniform(sizes(x, 0)))),
+        [-1, 3, 4],
+        "(PRelu) has slopes of which only a run knows to which dimension they belong",
+    ),
+    "as long as a branch says that depends on the number of rows": (
+        lambda x: branched(of_many(x), x, twice, opset8.relu),
+        [-1, 2, 4],
+        f"(If) {RESIZES}",
+    ),
+    "as long as the number of a branch that depends on that of the rows": (
+        lambda x: as_long_as(x, branched(of_many(x), x, lambda _: ints(3), lambda _: ints(5))),
+        [-1, 2, 4],
+        f"(If) {RESIZES}",
+    ),
+    "as long as a Loop makes it, an iteration for each row": (
+        lambda x: grown(x, single(x)),
+        [-1, 2, 4],
+        f"(Loop) {RESIZES}",
+    ),
+    "as long as a TensorIterator has iterations": (
+        stacked_slices,
+        [-1, 2, 4],
+        f"(TensorIterator) {RESIZES}",
+    ),
+    "as long as the greatest element of all rows says": (
+        lambda x: as_long_as(x, greatest(x)),
+        [-1, 2, 4],
+        "(RandomUniform) draws in a shape that depends on what the inputs' rows hold",
+    ),
+    "above a bound without a rank": (
+        bound_without_a_rank,
+        [-1, 4],
+        "(RandomUniform) has an input whose shape nobody knows",
+    ),
     "blocks without a batch": (
         lambda x: opset15.col2im(x, ints(3, 3), ints(2, 2)),
         [-1, 4],
@@ -127,7 +303,7 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
 @pytest.mark.parametrize("name", MOVED)
 def test_what_moves_rows_is_refused(name: str) -> None:
     between, shape, said = MOVED[name]
-    with pytest.raises(ValueError, match="what it draws must be") as error:
+    with pytest.raises(ValueError, match=r"what (it|each) draws must be") as error:
         make_reproducible(noisy(between, shape), per_row=True, batch=f"x:{shape.index(-1)}")
     assert said in str(error.value)
 
@@ -142,6 +318,43 @@ IN_PLACE: dict[str, tuple[Between, list[int]]] = {
     "shuffled, the batch second": (lambda x: opset8.shuffle_channels(x, 0, 2), [4, -1, 2, 2]),
     "rolled along another dimension": (lambda x: opset8.roll(x, ints(1), ints(-1)), [-1, 8]),
     "depth to space": (lambda x: opset8.depth_to_space(x, "blocks_first", 2), [-1, 4, 4, 4]),
+    "of one shape in branches that depend on the number of rows": (
+        lambda x: branched(of_many(x), x, opset8.exp, opset8.relu),
+        [-1, 2, 4],
+    ),
+    "longer by a Loop of three iterations": (
+        lambda x: grown(x, opset8.constant(3)),
+        [-1, 2, 4],
+    ),
+    "as long as a branch says, whatever the batch": (
+        lambda x: branched(opset8.greater(sizes(x, 2), ints(2)), x, twice, opset8.relu),
+        [-1, 2, 4],
+    ),
+    "added along the last dimension": (
+        lambda x: placed("Add", x, uniform(sizes(x, 1)), 1),
+        [4, -1],
+    ),
+    "broadcast to a new first dimension": (
+        lambda x: opset1.broadcast(x, opset8.concat([ints(3), sizes(x, 0)], 0), ints(0), "NUMPY"),
+        [-1],
+    ),
+    "a bias of the first dimension": (
+        lambda x: placed("Add", x, opset8.constant(np.ones(4, np.float32)), 0),
+        [4, -1],
+    ),
+    "slopes of the second dimension": (
+        lambda x: opset8.prelu(x, uniform(sizes(x, 1))),
+        [4, -1, 3],
+    ),
+    "the same slopes for all rows": (
+        lambda x: opset8.prelu(x, opset8.constant(np.ones(3, np.float32))),
+        [-1, 3, 3],
+    ),
+    "transformed along another dimension": (lambda x: opset9.dft(x, ints(-2)), [4, -1, 2]),
+    "transformed along another dimension of numbers without two parts": (
+        lambda x: opset9.rdft(x, ints(-1)),
+        [-1, 4],
+    ),
     "reversed along time": (
         lambda x: opset8.reverse_sequence(x, ints(2, 3, 1, 1), 0, 1),
         [4, 6, -1],
@@ -163,20 +376,75 @@ def remembering(stored: Between) -> ov.Model:
     """Noise for x and for what the run before has stored of its own x; 0 at first."""
     x = parameter("x", [-1, 4])
     shape = opset8.shape_of(x)
-    low, high = (opset8.constant(np.float32(bound)) for bound in (0, 1))
-    zeros = opset8.broadcast(low, shape)
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), shape)
     past = opset8.read_value(zeros, "past", ov.Type.f32, ov.PartialShape([-1, 4]))
     assigned = opset8.assign(stored(x.output(0)), "past")
-    noise = opset8.random_uniform(shape, low, high, "f32")
-    result = opset8.result(opset8.add(opset8.add(past, noise), x))
+    result = opset8.result(opset8.add(opset8.add(past, uniform(shape)), x))
     return ov.Model([result], [assigned], [x], "model")
 
 
-def test_rows_that_an_earlier_run_has_left_in_place_are_accepted() -> None:
-    make_reproducible(remembering(opset8.relu), per_row=True, batch="x:0")
+def as_long_as_stored(first: ov.Node, shape: list[int], stored: Between, read: Between) -> ov.Model:
+    """Noise of [batch, 2, n], where n is read of what the run before has stored."""
+    x = parameter("x", [-1, 2, 4])
+    past = opset8.read_value(first, "past", first.get_element_type(), ov.PartialShape(shape))
+    made = stored(x.output(0))
+    assigned = opset8.assign(made, "past")
+    result = opset8.result(as_long_as(x.output(0), read(past.output(0))))
+    return ov.Model([result], [assigned], [x], "model")
 
 
-def test_rows_that_an_earlier_run_has_left_out_of_order_are_refused() -> None:
-    model = remembering(lambda x: opset8.roll(x, ints(1), ints(0)))
-    with pytest.raises(ValueError, match=r"\(Roll\) moves the rows of"):
-        make_reproducible(model, per_row=True, batch="x:0")
+def cached() -> ov.Model:
+    """Noise like the scores of one position with all that earlier runs have stored."""
+    x = parameter("x", [-1, 1, 4])
+    empty = opset8.broadcast(
+        opset8.constant(np.float32(0)), opset8.multiply(opset8.shape_of(x), ints(1, 0, 1))
+    )
+    past = opset8.read_value(empty, "past", ov.Type.f32, ov.PartialShape([-1, -1, 4]))
+    keys = opset8.concat([past, x], 1)
+    scores = opset8.matmul(x, keys, False, True)
+    noise = uniform(opset8.shape_of(scores))
+    result = opset8.result(opset8.add(scores, noise))
+    return ov.Model([result], [opset8.assign(keys, "past")], [x], "model")
+
+
+IN_ORDER: dict[str, Callable[[], ov.Model]] = {
+    "rows in place": lambda: remembering(opset8.relu),
+    "a cache of all positions": cached,
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_rows_that_an_earlier_run_has_left_in_place_are_accepted(name: str) -> None:
+    make_reproducible(IN_ORDER[name](), per_row=True, batch="x:0")
+
+
+STORED: dict[str, tuple[Callable[[], ov.Model], str]] = {
+    "rows out of order": (
+        lambda: remembering(lambda x: opset8.roll(x, ints(1), ints(0))),
+        r"\(Roll\) moves the rows of",
+    ),
+    "the number of rows, as a length": (
+        lambda: as_long_as_stored(
+            opset8.constant(np.zeros(1, np.float32)),
+            [-1],
+            lambda x: opset8.broadcast(opset8.constant(np.float32(0)), sizes(x, 0)),
+            opset8.shape_of,
+        ),
+        r"\(Assign\) stores the number of rows, by which a later run may draw",
+    ),
+    "the number of rows": (
+        lambda: as_long_as_stored(ints(1), [1], lambda x: sizes(x, 0), opset8.relu),
+        r"\(Assign\) stores the number of rows, by which a later run may draw",
+    ),
+    "the greatest element of all rows": (
+        lambda: as_long_as_stored(ints(1), [1], greatest, opset8.relu),
+        r"\(RandomUniform\) draws in a shape that depends on what the inputs' rows hold",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_an_earlier_run_has_left_of_all_rows_is_refused(name: str) -> None:
+    make, said = STORED[name]
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(make(), per_row=True, batch="x:0")

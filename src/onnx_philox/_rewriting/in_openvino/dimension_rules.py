@@ -16,6 +16,7 @@ from onnx_philox._rewriting.rows.moves import (
     UNREAD,
     ByAxis,
     Fate,
+    Meeting,
     Moves,
     Rule,
     Step,
@@ -30,6 +31,17 @@ def _axis_given(index: int, *, of: int = 0) -> rules.Axes:
         return [rules.axis_of(step, axis, of) for axis in step.said(index, "axes")]
 
     return axes
+
+
+def _complex_axes(step: Step) -> Collection[int]:
+    """The axes of complex numbers, counted without the last dimension: their two parts, mixed."""
+    parts = step.rank(0) - 1
+    found = [parts]
+    for axis in step.said(1, "axes"):
+        if axis not in range(-parts, parts):
+            raise UnclearError("means a dimension that its input has not")
+        found.append(axis % parts)
+    return found
 
 
 def _keeps(step: Step) -> bool:
@@ -236,9 +248,55 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
     return [*moves, *rules.others_free(step, 4)]
 
 
+def _elementwise(step: Step, output: int) -> Sequence[Moves | None]:
+    """As ONNX's operators, unless an attribute says that inputs are broadcast as PaddlePaddle does.
+
+    There the dimensions of a lesser input begin at an axis of the first. The CPU does so for some
+    operators; others, as Subtract and Less, it broadcasts as NumPy does all the same.
+    """
+    if step.text("auto_broadcast") != "pdpd":
+        return rules.elementwise(step, output)
+    rank = step.rank_made(output)
+    first = step.number("auto_broadcast.auto_broadcast_axis", -1)
+    moves: list[Moves | None] = []
+    for index, known in enumerate(step.known):
+        start = rank - step.rank(index)
+        if start == 0 or first in (-1, start):
+            moves.append(rules.aligned(step, index, rank))
+        elif known is None or not known.is_placed:
+            moves.append(rules.gone(step, index))
+        else:
+            raise UnclearError("broadcasts rows in a way of which runtimes have several")
+    return moves
+
+
+def _compared(step: Step, output: int) -> Sequence[Moves | None]:
+    # It refuses what draws must not be compared with.
+    rules.compared(step, output)
+    return _elementwise(step, output)
+
+
+def _sloped(step: Step, output: int) -> Sequence[Moves | None]:
+    """A PRelu: slopes of one dimension as long as the second of the data belong to that one."""
+    rank = step.rank(0)
+    if rank < 3 or step.rank(1) != 1:
+        return rules.elementwise(step, output)
+    known = step.known[1]
+    if known is None or not known.is_placed:
+        return [rules.kept(step), rules.gone(step, 1)]
+    data, slopes = step.dims[0] or (), step.dims[1] or ()
+    if slopes[0] is None or slopes[0] != data[1]:
+        raise UnclearError("has slopes of which only a run knows to which dimension they belong")
+    return [rules.kept(step), ByAxis([1])]
+
+
 def _broadcast(step: Step, _: int) -> Sequence[Moves | None]:
     rank = step.rank_made()
-    if step.text("mode") == "explicit" or step.has(2):
+    mode = step.text("mode")
+    if mode == "pdpd" and step.rank(0) != rank:
+        raise UnclearError("broadcasts in a way that is not followed")
+    # What opset 1 calls none is explicit.
+    if mode in ("explicit", "none"):
         axes = step.said(2, "axes")
         if len(axes) != step.rank(0):
             raise UnclearError("has other axes than one for each dimension")
@@ -281,7 +339,7 @@ _ELEMENTWISE = """
     BitwiseRightShift BitwiseXor Ceiling Clamp Convert Cos Cosh Divide Elu Erf Exp
     FakeConvert FakeQuantize Floor FloorMod Gelu HSigmoid HSwish HardSigmoid
     Identity IsFinite IsInf IsNaN Log LogicalAnd LogicalNot LogicalOr LogicalXor
-    Maximum Minimum Mish Mod Multiply Negative PRelu Power ReLU Relu Round Select Selu
+    Maximum Minimum Mish Mod Multiply Negative Power ReLU Relu Round Select Selu
     Sigmoid Sign Sin Sinh SoftPlus SoftSign Sqrt SquaredDifference Subtract Swish Tan Tanh
     ConvertPromoteTypes
 """
@@ -292,8 +350,9 @@ _REDUCTIONS = """
 """
 
 RULES: dict[str, Rule] = {
-    **_named(_ELEMENTWISE, rules.elementwise),
-    **_named(_COMPARISONS, rules.compared),
+    **_named(_ELEMENTWISE, _elementwise),
+    **_named(_COMPARISONS, _compared),
+    "PRelu": _sloped,
     **_named(_REDUCTIONS, rules.reduced(_axis_given(1), _keeps)),
     "ConvertLike": _like_the_first,
     "Broadcast": _broadcast,
@@ -343,7 +402,8 @@ RULES: dict[str, Rule] = {
     "LSTMCell": _cell(2),
     **_named("GRUCell RNNCell", _cell(1)),
     "ScaledDotProductAttention": _attention,
-    **_named("DFT IDFT IRDFT RDFT", rules.cut(_axis_given(1))),
+    **_named("DFT IDFT IRDFT", rules.cut(_complex_axes)),
+    "RDFT": rules.cut(_axis_given(1)),
     # Col2Im and STFT may have no batch.
     "Col2Im": rules.first_stays(0, least_rank=3),
     "ExtractImagePatches": rules.first_stays(0),
@@ -352,7 +412,7 @@ RULES: dict[str, Rule] = {
 """By the names of their types."""
 
 
-ELEMENTWISE = frozenset(_ELEMENTWISE.split()) | frozenset(_COMPARISONS.split())
+ELEMENTWISE = frozenset(f"{_ELEMENTWISE} {_COMPARISONS} PRelu".split())
 """Those whose inputs are broadcast to each other."""
 CUT: dict[str, rules.Axes] = {"Slice": _sliced_axes, "StridedSlice": _strided_axes}
 """Which dimensions an operator does not leave whole."""
@@ -369,6 +429,11 @@ _DEEDS = {
     **dict.fromkeys(("Slice", "StridedSlice"), "takes some of the rows of {}, or turns them round"),
     **dict.fromkeys(("Split", "VariadicSplit"), "parts the rows of {}"),
 }
+
+
+def meeting_of(kind: str) -> Meeting:
+    """How an operator makes its output's elements of its inputs."""
+    return Meeting.ELEMENTWISE if kind in ELEMENTWISE else rules.meeting_of(kind, RULES[kind])
 
 
 def deed_of(kind: str, name: str) -> str:

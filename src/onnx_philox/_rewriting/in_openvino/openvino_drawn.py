@@ -52,6 +52,14 @@ class DrawnRows(DrawnShape):
         return [Part(known, rules.aligned(step, i, rank)) for known, i in bounds]
 
     @property
+    def is_said_unknown(self) -> bool:
+        """Whether its first input says the shape, and nobody knows all numbers of it."""
+        assert self.node is not None
+        kind = self.node.get_type_name()
+        has_shape = OPERATORS[kind].has_shape if is_ours(self.node) else kind == "RandomUniform"
+        return has_shape and (self.shape is None or None in self.shape)
+
+    @property
     def numbers(self) -> Sequence[int]:
         """The inputs that say what is drawn, beside the shape: no data that a draw is put on."""
         assert self.node is not None

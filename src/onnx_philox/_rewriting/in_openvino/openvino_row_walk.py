@@ -24,9 +24,10 @@ from onnx_philox._rewriting.in_openvino import dimension_rules
 from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows, parameters_of
 from onnx_philox._rewriting.in_openvino.openvino_steps import step_of
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions
+from onnx_philox._rewriting.in_openvino.tensor_numbers import is_small
 from onnx_philox._rewriting.places import Place
 from onnx_philox._rewriting.random_names import randomness_of
-from onnx_philox._rewriting.rows import moves, rules
+from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.drawing import drawn_by_place
 from onnx_philox._rewriting.rows.known import (
     FREE,
@@ -43,6 +44,8 @@ from onnx_philox._rewriting.rows.known import (
 from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
 
 _MOST_ROUNDS = 50
+_RESIZES = "makes a dimension that may be as long as the number of rows says"
+_STORES_SIZE = "stores the number of rows, by which a later run may draw"
 
 
 class RowWalk:
@@ -181,7 +184,20 @@ class RowWalk:
         given = self._of(node.input_value(0))
         stored = self._stored.get(name, given)
         self._say(node.output(0), partial(either, [stored, given], culprit))
-        self._stored[name] = self._of(node.output(0))
+        kept = self._of(node.output(0))
+        if kept.resized is None and self._is_sized_by_batch(node.input_value(0), kept):
+            kept = replace(kept, resized=Culprit(_label(node), _STORES_SIZE))
+        self._stored[name] = kept
+
+    def _is_sized_by_batch(self, value: ov.Output, known: Knowledge) -> bool:
+        """Whether the number of rows is a number in a tensor, or the size of another dimension."""
+        along = {place.axis for place in known.places}
+        dims = self._symbols.of(value) or ()
+        said = [d for axis, d in enumerate(dims) if axis not in along]
+        if not known.is_placed:
+            said += self._symbols.contents(value) or ()
+        made_of = self._symbols.products.made_of
+        return any(self._batch in (made_of(each) or ()) for each in said)
 
     def _read(self, node: ov.Node) -> Knowledge:
         """What is known of a variable: of its first value, or of what an earlier run has stored."""
@@ -207,7 +223,7 @@ class RowWalk:
             if rule is None:
                 self._say(output, partial(self._unknown, step))
                 continue
-            meeting = rules.meeting_of(kind, rule)
+            meeting = dimension_rules.meeting_of(kind)
             first = node.input_value(0).get_node().get_friendly_name()
             deed = dimension_rules.deed_of(kind, first)
             self._say(output, partial(moves.apply, rule, step, index, meeting, deed))
@@ -245,6 +261,9 @@ class RowWalk:
         self.places[name] = [place for place, _ in places]
         inputs = (known for known in (*step.known, like) if known is not None)
         resized = next((known.resized for known in inputs if known.resized), None)
+        said = step.known[0] or FREE
+        if resized is None and drawing.is_said_unknown and not said.is_placed and said.rows:
+            resized = step.culprit("draws in a shape that depends on what the inputs' rows hold")
         key = drawing.key
         assert isinstance(key, str)
         if not places and resized is not None:
@@ -263,14 +282,29 @@ class RowWalk:
             elif len(places) != 1:
                 self._known[output] = nothing
             else:
-                noise = drawing.noise(places[0][1])
-                parts = [Part(noise, ByAxis(range(places[0][0].rank)))]
-                if not index:
-                    parts += drawing.parameters(step, places[0][0].rank)
-                self._say(output, partial(self._met, step, parts))
+                ((place, standing),) = places
+                noise = drawing.noise(standing)
+                parameters = drawing.parameters if not index else None
+                self._say(output, partial(self._drawn, step, noise, place.rank, parameters))
         by_place = drawn_by_place(step, drawing.numbers)
         if by_place is not None:
             self.culprits.setdefault(key, by_place)
+
+    def _drawn(
+        self,
+        step: Step,
+        noise: Knowledge,
+        rank: int,
+        parameters: Callable[[Step, int], list[Part]] | None,
+    ) -> Knowledge:
+        """What is known of numbers that are drawn by parameters, or of a mask, which has none."""
+        parts = [Part(noise, ByAxis(range(rank)))]
+        try:
+            if parameters is not None:
+                parts += parameters(step, rank)
+        except UnclearError as error:
+            return lost(step.culprit(str(error)), [noise])
+        return self._met(step, parts)
 
     def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
         try:
@@ -328,7 +362,23 @@ class RowWalk:
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = self._of(output).counted()
+                self._known[output] = self._decided(output, _label(node))
+
+    def _decided(self, output: ov.Output, label: str) -> Knowledge:
+        """What is known of a tensor that may be another one for another batch."""
+        known = self._of(output).counted()
+        if known.resized is not None:
+            return known
+        dims = self._symbols.of(output)
+        made_of = self._symbols.products.made_of
+        along = {place.axis for place in known.places}
+        is_sized = dims is not None and all(
+            axis in along or made_of(d) is not None for axis, d in enumerate(dims)
+        )
+        is_number = is_small(output) and not known.is_placed
+        if is_sized and not (is_number and self._symbols.contents(output) is None):
+            return known
+        return replace(known, resized=Culprit(label, _RESIZES))
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
@@ -357,7 +407,10 @@ class RowWalk:
                 is_same = is_same and self._of(parameter) == before
             if is_same:
                 break
-        is_counted = node.get_type_name() == "Loop" and self._is_counted(node, body)
+        # A TensorIterator takes as many slices as there are.
+        is_counted = self.goes_along_batch(node)
+        if node.get_type_name() == "Loop":
+            is_counted = self._is_counted(node, body)
         for each in made:
             output = node.output(each.output_index)
             end = results[each.body_value_index].input_value(0)
@@ -371,7 +424,7 @@ class RowWalk:
             else:
                 self._known[output] = self._of(end)
             if is_counted:
-                self._known[output] = self._of(output).counted()
+                self._known[output] = self._decided(output, _label(node))
 
     def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of slices of one element along a dimension, which stays, or of all."""
