@@ -41,6 +41,12 @@ def indices_like(x: ov.Output) -> ov.Node:
     return opset8.broadcast(opset8.constant(np.zeros((1, 1, 1), np.int64)), shape)
 
 
+def of_unknown_rank(x: ov.Output) -> ov.Node:
+    """The mean of x, in a shape of as many dimensions as x has numbers that are not 0."""
+    shape = opset8.gather(opset8.non_zero(x), opset8.constant(0), opset8.constant(0))
+    return opset8.reshape(opset8.reduce_mean(x, ints(0, 1), True), shape, False)
+
+
 # -- What moves rows -------------------------------------------------------------------------------
 
 NO_DIMENSION = "the shape of what it draws must be one of which a dimension is proved to be"
@@ -121,13 +127,20 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         [-1],
         "(STFT) has an input without a dimension for the batch",
     ),
+    "a bound of an unknown rank": (
+        lambda x: opset8.random_uniform(
+            opset8.shape_of(x), of_unknown_rank(x), opset8.constant(np.float32(9)), "f32"
+        ),
+        [-1, 4],
+        "(RandomUniform) has an input whose shape nobody knows",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", MOVED)
 def test_what_moves_rows_is_refused(name: str) -> None:
     between, shape, said = MOVED[name]
-    with pytest.raises(ValueError, match="what it draws must be") as error:
+    with pytest.raises(ValueError, match=r"what (it|each) draws must be") as error:
         make_reproducible(noisy(between, shape), per_row=True, batch=f"x:{shape.index(-1)}")
     assert said in str(error.value)
 

@@ -264,21 +264,23 @@ class RowWalk:
                 self._known[output] = nothing
             else:
                 noise = drawing.noise(places[0][1])
-                parts = [Part(noise, ByAxis(range(places[0][0].rank)))]
-                if not index:
-                    parts += drawing.parameters(step, places[0][0].rank)
-                self._say(output, partial(self._met, step, parts))
+                made = Part(noise, ByAxis(range(places[0][0].rank)))
+                parts = partial(_parts_of, drawing, step, made, is_mask=index > 0)
+                self._say(output, partial(self._met, step, noise, parts))
         by_place = drawn_by_place(step, drawing.numbers)
         if by_place is not None:
             self.culprits.setdefault(key, by_place)
 
-    def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
+    def _met(self, step: Step, noise: Knowledge, parts: Callable[[], Sequence[Part]]) -> Knowledge:
+        """What is known of numbers that have met the inputs of the node that draws them."""
+        met = [noise, *(known for known in step.known if known is not None)]
         try:
-            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
+            made_of = parts()
+            met = [part.known for part in made_of]
+            made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
-            made = lost(step.culprit(str(error)), [part.known for part in parts])
-        is_alike = are_alike(part.known for part in parts)
-        return replace(made, is_of_batch=True, is_alike=is_alike)
+            made = lost(step.culprit(str(error)), met)
+        return replace(made, is_of_batch=True, is_alike=are_alike(met))
 
     def _ours(self, node: ov.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
@@ -290,18 +292,14 @@ class RowWalk:
         if InPlace(0) in state.places:
             drawn = IN_ROWS
 
-        def made() -> Knowledge:
-            try:
-                rank = step.rank_made(0)
-                parts = [Part(drawn, ByAxis(range(rank)))]
-                parts += parameters_of(step, declared.inputs, rank)
-                return self._met(step, parts)
-            except UnclearError as error:
-                return lost(step.culprit(str(error)), [k for k in step.known if k is not None])
+        def parts() -> Sequence[Part]:
+            rank = step.rank_made(0)
+            made = Part(drawn, ByAxis(range(rank)))
+            return [made, *parameters_of(step, declared.inputs, rank)]
 
         outputs = node.outputs()
         for output in outputs[:-1]:
-            self._say(output, made)
+            self._say(output, partial(self._met, step, drawn, parts))
         self._known[outputs[-1]] = state
 
     def _go_inside(self, node: ov.Node) -> None:
@@ -381,6 +379,11 @@ class RowWalk:
         if any(place.axis == along for place in known.places):
             return lost(culprit, [known])
         return known
+
+
+def _parts_of(drawing: DrawnRows, step: Step, made: Part, *, is_mask: bool) -> Sequence[Part]:
+    """What a random node draws, and the inputs that it meets there; the mask meets none."""
+    return [made] if is_mask else [made, *drawing.parameters(step, step.rank_made(0))]
 
 
 def _label(node: ov.Node) -> str:

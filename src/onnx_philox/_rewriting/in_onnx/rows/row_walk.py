@@ -232,20 +232,23 @@ class RowWalk:
                 self._known[output] = nothing
             else:
                 noise = drawing.noise(places[0][1])
-                made = [Part(noise, ByAxis(range(places[0][0].rank)))]
-                given = () if index else drawing.parameters(step)
-                self._say(output, partial(self._met, step, [*made, *given]))
+                made = Part(noise, ByAxis(range(places[0][0].rank)))
+                parts = partial(_parts_of, drawing, step, made, is_mask=index > 0)
+                self._say(output, partial(self._met, step, noise, parts))
         by_place = drawn_by_place(step, drawing.numbers)
         if by_place is not None:
             self.culprits.setdefault(node, by_place)
 
-    def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
+    def _met(self, step: Step, noise: Knowledge, parts: Callable[[], Sequence[Part]]) -> Knowledge:
+        """What is known of numbers that have met the inputs of the node that draws them."""
+        met = [noise, *(known for known in step.known if known is not None)]
         try:
-            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
+            made_of = parts()
+            met = [part.known for part in made_of]
+            made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
-            made = lost(step.culprit(str(error)), [part.known for part in parts])
-        is_alike = are_alike(part.known for part in parts)
-        return replace(made, is_of_batch=True, is_alike=is_alike)
+            made = lost(step.culprit(str(error)), met)
+        return replace(made, is_of_batch=True, is_alike=are_alike(met))
 
     def _ours(self, node: ir.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
@@ -256,23 +259,16 @@ class RowWalk:
         if InPlace(0) in state.places:
             drawn = IN_ROWS
 
-        def made() -> Knowledge:
-            noise = Part(drawn, ByAxis(range(step.rank_made(0))))
-            parameters = DrawnRows.of(node, None, is_said=False).parameters(step)
-            return self._met(step, [noise, *parameters])
-
-        def known_or_lost() -> Knowledge:
-            try:
-                return made()
-            except UnclearError as error:
-                return lost(step.culprit(str(error)), [k for k in step.known if k is not None])
+        def parts() -> Sequence[Part]:
+            made = Part(drawn, ByAxis(range(step.rank_made(0))))
+            return [made, *DrawnRows.of(node, None, is_said=False).parameters(step)]
 
         for index, output in enumerate(node.outputs):
             is_state = declared.outputs[index].is_state
             if is_state:
                 self._known[output] = state
             else:
-                self._say(output, known_or_lost)
+                self._say(output, partial(self._met, step, drawn, parts))
 
     def _call(self, node: ir.Node, function: ir.Function) -> None:
         if node in self._calls:
@@ -429,6 +425,11 @@ _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
     "Scan": RowWalk._scan,
     "SequenceMap": RowWalk._sequence_map,
 }
+
+
+def _parts_of(drawing: DrawnRows, step: Step, made: Part, *, is_mask: bool) -> Sequence[Part]:
+    """What a random node draws, and the inputs that it meets there; the mask meets none."""
+    return [made] if is_mask else [made, *drawing.parameters(step)]
 
 
 def _name_of_first(node: ir.Node) -> str:
