@@ -422,13 +422,41 @@ def test_rows_in_another_order_are_refused_with_the_operator_that_did_it(name: s
     make_reproducible(model, per_row=["c"])
 
 
-FUNCTION = f"""g (float[batch, 4] x) => (float[a, b] y) {{ f = own.swap (x) {MEETS} }}
-    <domain: "own", opset_import: ["": 17]> swap (x) => (f) {{ {SWAPPED} }}"""
+def two_functions(given: str, default: str = "") -> str:
+    """Noise that is turned round, behind a sum whose keepdims two calls hand on."""
+    return f"""g (float[batch, 4] x) => (float[a, b] y) {{ {CUT} c = RandomNormalLike (x)
+        t = Unsqueeze (c, o) n = own.outer {given} (t) f = Slice (n, m, least, o, m)
+        y = Add (f, x) }}
+        <domain: "own", opset_import: ["": 17, "own": 1]> outer <p> (v) => (w) {{
+        w = own.inner <keeps: int = @p> (v) }}
+        <domain: "own", opset_import: ["": 17]> inner <keeps{default}> (v) => (w) {{
+        o = Constant <value_ints = [0]> () w = ReduceSum <keepdims: int = @keeps> (v, o) }}"""
 
 
-def test_a_reshape_in_a_function_is_looked_at() -> None:
-    with pytest.raises(ValueError, match=r"'f' \(Reshape\) mixes the rows of 't'"):
-        make_reproducible(parse(FUNCTION, 17), per_row=True)
+# What is in functions, and what is said of it.
+IN_FUNCTIONS = {
+    "a Reshape": (
+        f"""g (float[batch, 4] x) => (float[a, b] y) {{ f = own.swap (x) {MEETS} }}
+        <domain: "own", opset_import: ["": 17]> swap (x) => (f) {{ {SWAPPED} }}""",
+        "'f' (Reshape) mixes the rows of 't'",
+    ),
+    "an attribute that two calls hand on": (
+        two_functions("<p = 0>"),
+        "'f' (Slice) takes some of the rows of 'n', or turns them round",
+    ),
+    "an attribute that a call leaves out": (
+        two_functions("", ": int = 0"),
+        "'f' (Slice) takes some of the rows of 'n', or turns them round",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_FUNCTIONS)
+def test_what_is_in_functions_is_looked_at(name: str) -> None:
+    text, said = IN_FUNCTIONS[name]
+    with pytest.raises(ValueError, match="must be proved to be in the order") as error:
+        make_reproducible(parse(text, 17), per_row=True)
+    assert said in str(error.value)
 
 
 # Operators that leave the rows in place, once or whatever else they look at.

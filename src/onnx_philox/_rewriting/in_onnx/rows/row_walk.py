@@ -18,6 +18,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import (
     STANDARD_DOMAINS,
     Owner,
+    attributes_of_call,
     input_of,
     is_wanted,
     opset_of,
@@ -277,7 +278,7 @@ class RowWalk:
         outer = (self._known, self._imports, self._attributes, self._calls)
         self._known = dict(zip(function.inputs, given, strict=False))
         self._imports = function.opset_imports
-        self._attributes = {**function.attributes, **node.attributes}
+        self._attributes = attributes_of_call(node, function, self._attributes)
         self._calls = (*self._calls, node)
         self._shapes.walk.enter(self._calls)
         self._graph(function.graph)
