@@ -6,7 +6,7 @@ and TensorIterator. Shapes are those that `symbols.py` has named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -37,6 +37,7 @@ from onnx_philox._rewriting.rows.known import (
     Rows,
     RowsMeetError,
     are_alike,
+    counted,
     either,
     lost,
 )
@@ -326,7 +327,7 @@ class RowWalk:
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = self._of(output).counted()
+                self._count(node, output, values)
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
@@ -369,7 +370,14 @@ class RowWalk:
             else:
                 self._known[output] = self._of(end)
             if is_counted:
-                self._known[output] = self._of(output).counted()
+                self._count(node, output, [*node.input_values(), end])
+
+    def _count(self, node: ov.Node, output: ov.Output, before: Iterable[ov.Output]) -> None:
+        """Notes that the batch says which branch gives an output, or how often a body runs."""
+        made = self._symbols.of(output)
+        shapes = [self._symbols.of(value) for value in before]
+        products = self._symbols.products
+        self._known[output] = counted(self._of(output), made, shapes, products, _label(node))
 
     def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of slices of one element along a dimension, which stays, or of all."""

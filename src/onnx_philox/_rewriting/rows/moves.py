@@ -10,6 +10,7 @@ from typing import Protocol
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.known import (
     FREE,
+    RESIZES,
     Culprit,
     InPlace,
     Knowledge,
@@ -307,7 +308,7 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
         )
     if not of_batch:
         return None
-    return step.culprit("makes a dimension that may be as long as the number of rows says")
+    return step.culprit(RESIZES)
 
 
 def has_size(

@@ -41,6 +41,7 @@ from onnx_philox._rewriting.rows.known import (
     Rows,
     RowsMeetError,
     are_alike,
+    counted,
     either,
     lost,
     slices_of,
@@ -297,7 +298,7 @@ class RowWalk:
         for output, values in zip(node.outputs, ends, strict=False):
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = self._of(output).counted()
+                self._count(node, output, values)
 
     def _loop(self, node: ir.Node) -> None:
         ((name, body),) = subgraphs(node)
@@ -395,14 +396,22 @@ class RowWalk:
         is_counted: bool,
     ) -> None:
         """What a loop gives for all its iterations, along a new dimension."""
-        for output in node.outputs[:first]:
-            if is_counted:
-                self._known[output] = self._of(output).counted()
+        if is_counted:
+            for output in node.outputs[:first]:
+                self._count(node, output, node.inputs)
         for inner, output, axis in zip(ends, node.outputs[first:], axes, strict=False):
             known = self._of(inner)
             rank = len(self._shapes.walk.dimensions(inner) or ())
-            stacked = stacked_along(known, rank, axis)
-            self._known[output] = stacked.counted() if is_counted else stacked
+            self._known[output] = stacked_along(known, rank, axis)
+            if is_counted:
+                self._count(node, output, [*node.inputs, inner])
+
+    def _count(self, node: ir.Node, output: ir.Value, before: Iterable[ir.Value | None]) -> None:
+        """Notes that the batch says which branch gives an output, or how often a body runs."""
+        made = self._shapes.walk.dimensions(output)
+        shapes = [self._shapes.walk.dimensions(value) for value in before]
+        products = self._shapes.products
+        self._known[output] = counted(self._of(output), made, shapes, products, label_of(node))
 
     def _sequence(self, node: ir.Node, rule: sequence_rules.Rule) -> None:
         """A node that makes a sequence, or takes one."""
