@@ -87,6 +87,14 @@ BY_PLACE = {
     "a Bernoulli's share, of a mean over the rows": coins(
         "m = ReduceMean (x, rows) q = Sigmoid (m) p = Expand (q, s)"
     ),
+    "a Bernoulli's share, as a difference chooses that may be negative": coins(
+        """less = Sub (count, last) minus = Constant <value_int = -1> () few = Equal (less, minus)
+        q = Where (few, half, high) p = Expand (q, s)"""
+    ),
+    "a Bernoulli's share, of a difference that may be 0": coins(
+        """less = Sub (last, count) one1 = Div (less, less) f = Cast <to = 1> (one1)
+        q = Mul (f, half) p = Expand (q, s)"""
+    ),
     "a Bernoulli's share, of how long a Loop runs": coins(
         """q = Loop (count, true, half) <body = b (int64 i, bool ci, float v) => (bool co, float w)
         { co = Identity (ci) w = Mul (v, half) }> p = Expand (q, s)"""
@@ -250,6 +258,10 @@ ALIKE = {
     ),
     "noise that is scaled by how many there are": Drawn(
         "r = RandomNormalLike (x) q = Div (r, n) y = Add (q, x)"
+    ),
+    "as the number of rows never chooses": coins(
+        """minus = Constant <value_int = -1> () never = Equal (count, minus)
+        q = Where (never, high, half) p = Expand (q, s)"""
     ),
     "the size of another dimension": coins(
         """e = Shape <start = 1, end = 2> (x) f = Cast <to = 1> (e) q = Div (half, f)
