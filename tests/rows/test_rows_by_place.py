@@ -159,6 +159,14 @@ BY_PLACE = {
     "what a uniform is compared with, by a row's number": Drawn(
         f"{BY_ROW} u = RandomUniformLike (x) y = GreaterOrEqual (apart, u)", "bool"
     ),
+    "what a uniform is compared with, of how many tensors a SequenceMap makes": Drawn(
+        """parts = SplitToSequence (x) made = SequenceMap (parts) <body = b (float[1, 4] v) =>
+        (float w) { w = Constant <value_float = 1.0> () }> length = SequenceLength (made)
+        f = Cast <to = 1> (length) q = Div (half, f) p = Reshape (q, columns)
+        u = RandomUniformLike (x) y = Less (u, p)""",
+        "bool",
+        is_read_by_openvino=False,
+    ),
     "a uniform's lower bound": Drawn(
         f'{SHARE} y = onnx_philox.RandomUniform <op_seed = 1, output_type = "f32"> (s, p, high)'
     ),

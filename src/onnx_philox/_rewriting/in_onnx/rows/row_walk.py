@@ -425,8 +425,13 @@ class RowWalk:
         for value, inner in zip(node.inputs, body.inputs, strict=False):
             self._known[inner] = self._of(value)
         self._graph(body)
+        # The first input is a sequence, and as long as what comes out.
+        sequence = self._of(node.inputs[0])
         for output, inner in zip(node.outputs, body.outputs, strict=False):
-            self._known[output] = self._of(inner)
+            known = self._of(inner)
+            if sequence.resized is not None:
+                known = replace(known.counted(), resized=known.resized or sequence.resized)
+            self._known[output] = known
 
 
 _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
