@@ -356,6 +356,9 @@ CUT = """o = Constant <value_ints = [0]> () m = Constant <value_ints = [-1]> ()
     least = Constant <value_ints = [-9223372036854775807]> ()"""
 SWAPPED = "t = Transpose (x) s = Shape (x) f = Reshape (t, s)"
 MEETS = "c = RandomNormalLike (f) y = Add (c, f)"
+OF_CHANNELS = """t = Transpose (x) s = Shape (t) z = ConstantOfShape (s)
+    d = Shape <end = 1> (x) w = ConstantOfShape (d) c = RandomNormalLike (w)"""
+"""x with its rows as channels, zeros like it, and noise for each channel."""
 # Operators that put rows into another order before a draw meets them, and what is said of each.
 REORDERED = {
     "turned round": (
@@ -401,6 +404,17 @@ REORDERED = {
         "o = Constant <value_ints = [0]> () c = RandomNormalLike (x) "
         "mean = ReduceMean <axes = [0]> (c) y = Add (mean, x)",
         "'mean' (ReduceMean) mixes what was drawn for different rows",
+    ),
+    "mixed as the mean of before": (
+        f"""{CUT} {OF_CHANNELS} n, k, v = BatchNormalization <training_mode = 1> (z, w, w, c, w)
+        f = Slice (k, m, least, o, m) y = Add (f, t)""",
+        "'f' (Slice) takes some of the rows of 'k', or turns them round",
+    ),
+    "picked as weights of classes": (
+        f"""{CUT} {OF_CHANNELS} l = Constant <value_ints = [0, 1, 0, 1]> ()
+        e = SoftmaxCrossEntropyLoss <reduction = "none"> (z, l, c)
+        k = Unsqueeze (e, m) y = Add (k, t)""",
+        "'e' (SoftmaxCrossEntropyLoss) mixes what was drawn for different rows",
     ),
     "taken from beside": (
         f"{CUT} c = RandomNormalLike (x) both = Concat <axis = 1> (c, x) "
@@ -466,6 +480,11 @@ IN_PLACE = {
     "sliced whole": (
         "o = Constant <value_ints = [0]> () k = Constant <value_ints = [9223372036854775807]> () "
         "f = Slice (x, o, k, o)"
+    ),
+    "a loss by weights of the classes": (
+        """l = Constant <value_ints = [0]> () d = Shape <end = 1> (x) k = Expand (l, d)
+        w = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () o = Constant <value_ints = [1]> ()
+        e = SoftmaxCrossEntropyLoss <reduction = "none"> (x, k, w) f = Unsqueeze (e, o)"""
     ),
     "of a sequence": (
         "l = SequenceConstruct (x, x) o = Constant <value_int = 1> () f = SequenceAt (l, o)"
