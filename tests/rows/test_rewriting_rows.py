@@ -535,6 +535,13 @@ ONE_ROW = parse("g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size =
 SHUFFLED = model_of("y = RandomShuffle (x)")
 TIMED = model_of(BESIDE, "float[time, batch, 4] x")
 OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one row"
+OF_UNKNOWN_RANK = parse(
+    """g (float[batch, 4] x) => (float[batch, 4] y) {
+    scale = Constant <value_floats = [1.0, 1.0, 1.0, 1.0]> () half = Constant <value_float = 0.5> ()
+    go = Constant <value = bool {1}> ()
+    h = com.microsoft.SkipLayerNormalization (x, x, scale) y = Dropout (h, half, go) }"""
+)
+"""A draw of a declared shape, that is put on a tensor whose shape nobody knows."""
 
 
 @pytest.mark.parametrize(
@@ -567,6 +574,11 @@ OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one r
             model_of(BESIDE, opset=12),
             {"per_row": True},
             "opset must be 13 or newer...: got 12",
+        ),
+        (
+            OF_UNKNOWN_RANK,
+            {"per_row": True},
+            "Dropout of 'y'...got 'y' (Dropout) has an input whose shape nobody knows",
         ),
         (SHUFFLED, {"per_row": True}, "RandomShuffle of 'y'...got one order for all rows tog"),
         (TIMED, {"per_row": True, "batch": "N"}, "dynamic dimension ... (time, batch)"),

@@ -356,6 +356,9 @@ CUT = """o = Constant <value_ints = [0]> () m = Constant <value_ints = [-1]> ()
     least = Constant <value_ints = [-9223372036854775807]> ()"""
 SWAPPED = "t = Transpose (x) s = Shape (x) f = Reshape (t, s)"
 MEETS = "c = RandomNormalLike (f) y = Add (c, f)"
+OF_CHANNELS = """t = Transpose (x) s = Shape (t) z = ConstantOfShape (s)
+    d = Shape <end = 1> (x) w = ConstantOfShape (d) c = RandomNormalLike (w)"""
+"""x with its rows as channels, zeros like it, and noise for each channel."""
 # Operators that put rows into another order before a draw meets them, and what is said of each.
 REORDERED = {
     "turned round": (
@@ -402,6 +405,17 @@ REORDERED = {
         "mean = ReduceMean <axes = [0]> (c) y = Add (mean, x)",
         "'mean' (ReduceMean) mixes what was drawn for different rows",
     ),
+    "mixed as the mean of before": (
+        f"""{CUT} {OF_CHANNELS} n, k, v = BatchNormalization <training_mode = 1> (z, w, w, c, w)
+        f = Slice (k, m, least, o, m) y = Add (f, t)""",
+        "'f' (Slice) takes some of the rows of 'k', or turns them round",
+    ),
+    "picked as weights of classes": (
+        f"""{CUT} {OF_CHANNELS} l = Constant <value_ints = [0, 1, 0, 1]> ()
+        e = SoftmaxCrossEntropyLoss <reduction = "none"> (z, l, c)
+        k = Unsqueeze (e, m) y = Add (k, t)""",
+        "'e' (SoftmaxCrossEntropyLoss) mixes what was drawn for different rows",
+    ),
     "taken from beside": (
         f"{CUT} c = RandomNormalLike (x) both = Concat <axis = 1> (c, x) "
         "four = Constant <value_ints = [4]> () one = Constant <value_ints = [1]> () "
@@ -422,13 +436,41 @@ def test_rows_in_another_order_are_refused_with_the_operator_that_did_it(name: s
     make_reproducible(model, per_row=["c"])
 
 
-FUNCTION = f"""g (float[batch, 4] x) => (float[a, b] y) {{ f = own.swap (x) {MEETS} }}
-    <domain: "own", opset_import: ["": 17]> swap (x) => (f) {{ {SWAPPED} }}"""
+def two_functions(given: str, default: str = "") -> str:
+    """Noise that is turned round, behind a sum whose keepdims two calls hand on."""
+    return f"""g (float[batch, 4] x) => (float[a, b] y) {{ {CUT} c = RandomNormalLike (x)
+        t = Unsqueeze (c, o) n = own.outer {given} (t) f = Slice (n, m, least, o, m)
+        y = Add (f, x) }}
+        <domain: "own", opset_import: ["": 17, "own": 1]> outer <p> (v) => (w) {{
+        w = own.inner <keeps: int = @p> (v) }}
+        <domain: "own", opset_import: ["": 17]> inner <keeps{default}> (v) => (w) {{
+        o = Constant <value_ints = [0]> () w = ReduceSum <keepdims: int = @keeps> (v, o) }}"""
 
 
-def test_a_reshape_in_a_function_is_looked_at() -> None:
-    with pytest.raises(ValueError, match=r"'f' \(Reshape\) mixes the rows of 't'"):
-        make_reproducible(parse(FUNCTION, 17), per_row=True)
+# What is in functions, and what is said of it.
+IN_FUNCTIONS = {
+    "a Reshape": (
+        f"""g (float[batch, 4] x) => (float[a, b] y) {{ f = own.swap (x) {MEETS} }}
+        <domain: "own", opset_import: ["": 17]> swap (x) => (f) {{ {SWAPPED} }}""",
+        "'f' (Reshape) mixes the rows of 't'",
+    ),
+    "an attribute that two calls hand on": (
+        two_functions("<p = 0>"),
+        "'f' (Slice) takes some of the rows of 'n', or turns them round",
+    ),
+    "an attribute that a call leaves out": (
+        two_functions("", ": int = 0"),
+        "'f' (Slice) takes some of the rows of 'n', or turns them round",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_FUNCTIONS)
+def test_what_is_in_functions_is_looked_at(name: str) -> None:
+    text, said = IN_FUNCTIONS[name]
+    with pytest.raises(ValueError, match="must be proved to be in the order") as error:
+        make_reproducible(parse(text, 17), per_row=True)
+    assert said in str(error.value)
 
 
 # Operators that leave the rows in place, once or whatever else they look at.
@@ -438,6 +480,11 @@ IN_PLACE = {
     "sliced whole": (
         "o = Constant <value_ints = [0]> () k = Constant <value_ints = [9223372036854775807]> () "
         "f = Slice (x, o, k, o)"
+    ),
+    "a loss by weights of the classes": (
+        """l = Constant <value_ints = [0]> () d = Shape <end = 1> (x) k = Expand (l, d)
+        w = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () o = Constant <value_ints = [1]> ()
+        e = SoftmaxCrossEntropyLoss <reduction = "none"> (x, k, w) f = Unsqueeze (e, o)"""
     ),
     "of a sequence": (
         "l = SequenceConstruct (x, x) o = Constant <value_int = 1> () f = SequenceAt (l, o)"

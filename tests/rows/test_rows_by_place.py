@@ -87,6 +87,14 @@ BY_PLACE = {
     "a Bernoulli's share, of a mean over the rows": coins(
         "m = ReduceMean (x, rows) q = Sigmoid (m) p = Expand (q, s)"
     ),
+    "a Bernoulli's share, as a difference chooses that may be negative": coins(
+        """less = Sub (count, last) minus = Constant <value_int = -1> () few = Equal (less, minus)
+        q = Where (few, half, high) p = Expand (q, s)"""
+    ),
+    "a Bernoulli's share, of a difference that may be 0": coins(
+        """less = Sub (last, count) one1 = Div (less, less) f = Cast <to = 1> (one1)
+        q = Mul (f, half) p = Expand (q, s)"""
+    ),
     "a Bernoulli's share, of how long a Loop runs": coins(
         """q = Loop (count, true, half) <body = b (int64 i, bool ci, float v) => (bool co, float w)
         { co = Identity (ci) w = Mul (v, half) }> p = Expand (q, s)"""
@@ -150,6 +158,14 @@ BY_PLACE = {
     ),
     "what a uniform is compared with, by a row's number": Drawn(
         f"{BY_ROW} u = RandomUniformLike (x) y = GreaterOrEqual (apart, u)", "bool"
+    ),
+    "what a uniform is compared with, of how many tensors a SequenceMap makes": Drawn(
+        """parts = SplitToSequence (x) made = SequenceMap (parts) <body = b (float[1, 4] v) =>
+        (float w) { w = Constant <value_float = 1.0> () }> length = SequenceLength (made)
+        f = Cast <to = 1> (length) q = Div (half, f) p = Reshape (q, columns)
+        u = RandomUniformLike (x) y = Less (u, p)""",
+        "bool",
+        is_read_by_openvino=False,
     ),
     "a uniform's lower bound": Drawn(
         f'{SHARE} y = onnx_philox.RandomUniform <op_seed = 1, output_type = "f32"> (s, p, high)'
@@ -250,6 +266,10 @@ ALIKE = {
     ),
     "noise that is scaled by how many there are": Drawn(
         "r = RandomNormalLike (x) q = Div (r, n) y = Add (q, x)"
+    ),
+    "as the number of rows never chooses": coins(
+        """minus = Constant <value_int = -1> () never = Equal (count, minus)
+        q = Where (never, high, half) p = Expand (q, s)"""
     ),
     "the size of another dimension": coins(
         """e = Shape <start = 1, end = 2> (x) f = Cast <to = 1> (e) q = Div (half, f)

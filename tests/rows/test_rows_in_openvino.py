@@ -159,6 +159,12 @@ def stacked_slices(x: ov.Output) -> ov.Node:
     return opset8.add(one, made)
 
 
+def of_unknown_rank(x: ov.Output) -> ov.Node:
+    """The mean of x, in a shape of as many dimensions as x has numbers that are not 0."""
+    shape = opset8.gather(opset8.non_zero(x), opset8.constant(0), opset8.constant(0))
+    return opset8.reshape(opset8.reduce_mean(x, ints(0, 1), True), shape, False)
+
+
 # -- What moves rows -------------------------------------------------------------------------------
 
 NO_DIMENSION = "the shape of what it draws must be one of which a dimension is proved to be"
@@ -296,6 +302,13 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         ),
         [-1],
         "(STFT) has an input without a dimension for the batch",
+    ),
+    "a bound of an unknown rank": (
+        lambda x: opset8.random_uniform(
+            opset8.shape_of(x), of_unknown_rank(x), opset8.constant(np.float32(9)), "f32"
+        ),
+        [-1, 4],
+        "(RandomUniform) has an input whose shape nobody knows",
     ),
 }
 

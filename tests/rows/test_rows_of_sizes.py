@@ -32,6 +32,23 @@ def sized(how: str) -> str:
 HOT = """i = Cast <to = 7> (x) values = Constant <value_floats = [0.0, 1.0]> ()
     o = OneHot (i, d, values)"""
 
+
+def looped(count: str, made: str) -> str:
+    """A Loop that runs as often as a vector of one number says; its body makes w of v."""
+    return f"""c = Squeeze ({count}) go = Constant <value = bool {{1}}> () f = Loop (c, go, x) <
+        body = b (int64 i, bool ci, float[p, q] v) => (bool co, float[u, e] w)
+        {{ co = Identity (ci) w = {made} }}>"""
+
+
+def chosen(condition: str, made: str) -> str:
+    """Either u, which is made of x, or x."""
+    return f"""{condition} f = If (c) <then_branch = t () => (float[p, q] u) {{ u = {made} }},
+        else_branch = e () => (float[k, l] w) {{ w = Identity (x) }}>"""
+
+
+FEW = "g = Greater (d, four) c = Squeeze (g)"
+LARGE = "g = ReduceMax <keepdims = 0> (x) c = Cast <to = 9> (g)"
+
 # -- Made of the batch -----------------------------------------------------------------------------
 
 OF_THE_BATCH: dict[str, tuple[str, int]] = {
@@ -86,6 +103,12 @@ OF_THE_BATCH: dict[str, tuple[str, int]] = {
         f"{HOT} a, b = Split <num_outputs = 2, axis = 2> (o) f = Concat <axis = 2> (b, a)",
         3,
     ),
+    "as often as a Loop puts more behind it": (looped("d", "Concat <axis = 1> (v, x)"), 2),
+    "of a branch that puts more behind it": (chosen(FEW, "Concat <axis = 1> (x, x)"), 2),
+    "of a branch, as the largest value of all rows chooses": (
+        chosen(LARGE, "Concat <axis = 1> (x, x)"),
+        2,
+    ),
     "as many zeros as rows": (
         """n = Squeeze (d) places = Range (none, n, step) c = Cast <to = 1> (places)
         e = Unsqueeze (c, zero) s = Concat <axis = 0> (d, one) z = ConstantOfShape (s)
@@ -109,11 +132,30 @@ def test_a_second_dimension_that_is_made_of_the_batch_is_refused(name: str) -> N
         make_reproducible(read(model), per_row=True, batch="x:0")
 
 
-def test_a_sequence_of_parts_of_the_batch_is_refused() -> None:
-    body = f"""{HOT} q = SplitToSequence <axis = 2> (o) fewer = SequenceErase (q)
-        f = ConcatFromSequence <axis = 2> (fewer)"""
-    with pytest.raises(ValueError, match="parts a dimension that is as long as the number of rows"):
-        make_reproducible(model_of(body, 3), per_row=True, batch="batch")
+OF_SEQUENCES = {
+    "as many parts as rows": (
+        f"""{HOT} q = SplitToSequence <axis = 2> (o) fewer = SequenceErase (q)
+        f = ConcatFromSequence <axis = 2> (fewer)""",
+        "'q' (SplitToSequence) parts a dimension that is as long as the number of rows says",
+        3,
+    ),
+    "as many tensors as a Loop puts into it": (
+        """c = Squeeze (d) go = Constant <value = bool {1}> () first = SequenceConstruct (x)
+        q = Loop (c, go, first) <body = b (int64 i, bool ci, seq(float[p, q]) v)
+        => (bool co, seq(float[u, e]) w) { co = Identity (ci) w = SequenceInsert (v, x) }>
+        f = ConcatFromSequence <axis = 1> (q)""",
+        "'q' (Loop) makes a dimension that may be as long as the number of rows says",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_SEQUENCES)
+def test_a_sequence_that_is_as_long_as_the_batch_says_is_refused(name: str) -> None:
+    body, said, rank = OF_SEQUENCES[name]
+    with pytest.raises(ValueError, match="must be") as error:
+        make_reproducible(model_of(body, rank), per_row=True, batch="batch")
+    assert said in str(error.value)
 
 
 def test_a_draw_in_a_scan_along_such_a_dimension_is_refused() -> None:
@@ -150,6 +192,9 @@ OF_OTHERS: dict[str, tuple[str, int]] = {
         w = ConstantOfShape (three) f = Conv <strides = [2]> (c, w)""",
         3,
     ),
+    "as often as the time says": (looped("t", "Concat <axis = 1> (v, x)"), 2),
+    "of either branch": (chosen(FEW, "Neg (x)"), 2),
+    "of each iteration": (looped("d", "Neg (v)"), 2),
     "of one element": ("h = Shape (x) e = Concat <axis = 0> (h, one) f = Reshape (x, e)", 3),
 }
 

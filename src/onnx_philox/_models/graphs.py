@@ -52,6 +52,27 @@ def subgraphs(node: ir.Node) -> Sequence[tuple[str, ir.Graph]]:
     return found
 
 
+def attributes_of_call(
+    node: ir.Node, function: ir.Function, around: Mapping[str, ir.Attr]
+) -> dict[str, ir.Attr]:
+    """What a function is given as its attributes: by a call, or by default.
+
+    Args:
+        node: The call.
+        function: What it calls.
+        around: What the function is given that the call is in, to whose attributes it may refer.
+
+    Returns:
+        Those that have a value, by their names in the function.
+    """
+    given = dict(function.attributes)
+    for name, attribute in node.attributes.items():
+        said = around.get(attribute.ref_attr_name or "") if attribute.is_ref() else attribute
+        if said is not None:
+            given[name] = said
+    return {name: said for name, said in given.items() if said.value is not None}
+
+
 def walk(
     graph: ir.Graph, owners: tuple[Owner, ...] = ()
 ) -> Iterator[tuple[ir.Node, tuple[Owner, ...]]]:

@@ -32,6 +32,8 @@ class Products:
         self._places: dict[Hashable, str] = {}
         # Of which inputs' dimensions those at places are made, as far as anyone knows.
         self._made_of: dict[str, frozenset[str]] = {name: frozenset({name}) for name in self.names}
+        # Those that a difference may have made negative.
+        self._signed: set[str] = set()
 
     def __contains__(self, name: str | None) -> bool:
         return name in self._factors
@@ -56,14 +58,18 @@ class Products:
         named = sorted(d for d in dimensions if isinstance(d, str))
         if not named or (len(named) == 1 and sum(numbers) == 0):
             return named[0] if named else sum(numbers)
-        return self.computed(("sum", sum(numbers), *named), named)
+        is_signed = sum(numbers) < 0 or any(map(self.may_be_negative, named))
+        return self.computed(("sum", sum(numbers), *named), named, is_signed=is_signed)
 
-    def computed(self, place: Hashable, dimensions: Iterable[Dimension]) -> Dimension:
+    def computed(
+        self, place: Hashable, dimensions: Iterable[Dimension], *, is_signed: bool = False
+    ) -> Dimension:
         """A name for a dimension that is computed of others; None where one is not known.
 
         Args:
             place: What says how it is computed, and where unless it says of which others.
             dimensions: The others.
+            is_signed: Whether it is a number that may be negative.
         """
         made = [self.made_of(dimension) for dimension in dimensions]
         known = [each for each in made if each is not None]
@@ -71,7 +77,15 @@ class Products:
             return None
         name = self.at(place)
         self._made_of[name] = frozenset[str]().union(*known)
+        if is_signed:
+            self._signed.add(name)
         return name
+
+    def may_be_negative(self, dimension: Dimension) -> bool:
+        """Whether a number may be negative, which no dimension is, but a difference may be."""
+        if isinstance(dimension, int):
+            return dimension < 0
+        return dimension is None or not self._signed.isdisjoint(self._factors[dimension][1])
 
     def made_of(self, dimension: Dimension) -> frozenset[str] | None:
         """The names of inputs' dimensions of which one is made; None where nobody knows."""

@@ -306,7 +306,7 @@ class Symbols:
             symbols = []
             for i, number in enumerate(numbers):
                 place = (node.get_name(), index, "element", i)
-                name = self.products.computed(place, made)
+                name = self.products.computed(place, made, is_signed=True)
                 symbols.append(self._of_name(name if number is None else number))
             output.get_tensor().set_value_symbol(symbols)
 

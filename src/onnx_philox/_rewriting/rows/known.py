@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from onnx_philox._rewriting.places import Dimension
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class Knowledge:
 
 BY_PLACE = "numbers that depend on how many rows there are, or on their order"
 """What messages call numbers of which `Knowledge.is_by_place` is true."""
+RESIZES = "makes a dimension that may be as long as the number of rows says"
+"""What messages say of an operator that makes `Knowledge.resized`."""
 FREE = Knowledge()
 """What is known of a constant."""
 IN_ROWS = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True, is_alike=True)
@@ -160,6 +162,31 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
         rows = Rows.NONE
     noise = frozenset[Hashable]().union(*(value.noise for value in given))
     return Knowledge(places, rows, noise, None, resized, is_of_batch, is_alike)
+
+
+def counted(
+    known: Knowledge,
+    made: Dimensions | None,
+    before: Iterable[Dimensions | None],
+    products: Products,
+    label: str,
+) -> Knowledge:
+    """What is known of a value, where the batch says which branch gives it, or how often a body.
+
+    The batch may say as well how long those dimensions are that no value of before has.
+
+    Args:
+        known: What is known of it without that.
+        made: Its shape.
+        before: Those of the values of which it is one, or of which it is made.
+        products: The names of dimensions.
+        label: What messages call the node that gives it.
+    """
+    same = {d for dims in before for d in dims or () if d is not None}
+    is_known = made is not None and all(d in same or products.made_of(d) is not None for d in made)
+    if known.resized is None and not is_known:
+        known = replace(known, resized=Culprit(label, RESIZES))
+    return known.counted()
 
 
 def are_alike(values: Iterable[Knowledge]) -> bool:

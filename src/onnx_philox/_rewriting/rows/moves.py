@@ -10,6 +10,7 @@ from typing import Protocol
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.known import (
     FREE,
+    RESIZES,
     Culprit,
     InPlace,
     Knowledge,
@@ -259,8 +260,8 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
     is_alike = False
     try:
-        moves = rule(step, output)
-        pairs = zip(step.known, moves, strict=False)
+        moves = _of_all(step, rule(step, output))
+        pairs = zip(step.known, moves, strict=True)
         parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
         is_alike = _keeps_alike(step, moves)
@@ -275,6 +276,18 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
     if resized is None:
         resized = _resizes(step, output, meeting)
     return replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+
+
+def _of_all(step: Step, moves: Sequence[Moves | None]) -> Sequence[Moves | None]:
+    """What becomes of each input that a node has, where its rule may say less, or more.
+
+    Raises:
+        UnclearError: There are rows in an input of which the rule says nothing.
+    """
+    rest = step.known[len(moves) :]
+    if any(known is not None and known.is_placed for known in rest):
+        raise UnclearError("has a parameter that depends on rows of the batch")
+    return [*moves[: len(step.known)], *[None] * len(rest)]
 
 
 def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
@@ -307,7 +320,7 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
         )
     if not of_batch:
         return None
-    return step.culprit("makes a dimension that may be as long as the number of rows says")
+    return step.culprit(RESIZES)
 
 
 def has_size(

@@ -159,8 +159,15 @@ def normalised(axes: Axes, channel: int | None) -> Rule:
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
         rank, looks = step.rank(0), axes(step)
+        if output and channel is not None:
+            of_data = ByAxis([0 if axis == channel else GONE for axis in range(rank)])
+            # The mean and the variance of before, in which those of the data are mixed.
+            before = [ByAxis([0]) for _ in step.known[3:]]
+            return [of_data, None, None, *before]
         if output:
-            return [ByAxis([GONE if i in looks else i for i in range(rank)])]
+            statistics = ByAxis([GONE if axis in looks else axis for axis in range(rank)])
+            # No scale or bias is in them.
+            return [statistics, *[None] * (len(step.known) - 1)]
         moves: list[Moves | None] = [kept(step, 0, looks)]
         for index in range(1, len(step.known)):
             if not step.has(index):

@@ -7,6 +7,12 @@ from collections.abc import Callable
 from onnx_philox._rewriting.places import Dimension, Products
 
 
+def _computed(products: Products, how: str, *given: Dimension) -> Dimension:
+    """A name for what is computed of numbers, which is negative at most where one of them is."""
+    is_signed = any(map(products.may_be_negative, given))
+    return products.computed((how, *given), given, is_signed=is_signed)
+
+
 def _sum(products: Products, a: Dimension, b: Dimension) -> Dimension:
     if isinstance(a, int) and isinstance(b, int):
         return a + b
@@ -18,12 +24,12 @@ def _difference(products: Products, a: Dimension, b: Dimension) -> Dimension:
         return a - b
     if isinstance(b, int):
         return products.sum([a, -b])
-    return products.computed(("difference", a, b), [a, b])
+    return products.computed(("difference", a, b), [a, b], is_signed=True)
 
 
 def _product(products: Products, a: Dimension, b: Dimension) -> Dimension:
     made = products.of((a, b))
-    return products.computed(("product", a, b), [a, b]) if made is None else made
+    return _computed(products, "product", a, b) if made is None else made
 
 
 def _divided(a: Dimension, b: Dimension) -> tuple[int, int] | None:
@@ -38,26 +44,30 @@ def _quotient(products: Products, a: Dimension, b: Dimension) -> Dimension:
     if whole is not None:
         return whole[0]
     made = products.quotient((a,), (b,))
-    return products.computed(("quotient", a, b), [a, b]) if made is None else made
+    # A difference may be 0: then it divided by itself is not 1.
+    is_of_nothing = isinstance(made, int) and products.may_be_negative(b)
+    if made is None or is_of_nothing:
+        return _computed(products, "quotient", a, b)
+    return made
 
 
 def _rest(products: Products, a: Dimension, b: Dimension) -> Dimension:
     whole = _divided(a, b)
-    return products.computed(("rest", a, b), [a, b]) if whole is None else whole[1]
+    return _computed(products, "rest", a, b) if whole is None else whole[1]
 
 
 def _least(products: Products, *given: Dimension) -> Dimension:
     numbers = [d for d in given if isinstance(d, int)]
     if len(numbers) == len(given):
         return min(numbers)
-    return given[0] if len(set(given)) == 1 else products.computed(("least", *given), given)
+    return given[0] if len(set(given)) == 1 else _computed(products, "least", *given)
 
 
 def _greatest(products: Products, *given: Dimension) -> Dimension:
     numbers = [d for d in given if isinstance(d, int)]
     if len(numbers) == len(given):
         return max(numbers)
-    return given[0] if len(set(given)) == 1 else products.computed(("greatest", *given), given)
+    return given[0] if len(set(given)) == 1 else _computed(products, "greatest", *given)
 
 
 def _equal(products: Products, a: Dimension, b: Dimension) -> Dimension:
@@ -67,8 +77,8 @@ def _equal(products: Products, a: Dimension, b: Dimension) -> Dimension:
         return 1
     if isinstance(a, int) and isinstance(b, int):
         return 0
-    # No dimension is negative.
-    if any(isinstance(d, int) and d < 0 for d in (a, b)):
+    number, named = (a, b) if isinstance(a, int) else (b, a)
+    if isinstance(number, int) and number < 0 and not products.may_be_negative(named):
         return 0
     return products.computed(("equal", a, b), [a, b])
 
@@ -76,7 +86,7 @@ def _equal(products: Products, a: Dimension, b: Dimension) -> Dimension:
 def _chosen(products: Products, condition: Dimension, a: Dimension, b: Dimension) -> Dimension:
     if isinstance(condition, int):
         return a if condition else b
-    return a if a == b else products.computed(("chosen", condition, a, b), [condition, a, b])
+    return a if a == b else _computed(products, "chosen", condition, a, b)
 
 
 SIZES: dict[str, Callable[..., Dimension]] = {

@@ -115,8 +115,8 @@ class Arithmetic:
     ) -> Numbers:
         """Names for the elements of a value, each computed of the same numbers."""
         names = [
-            self._products.computed((*self._calls, value, "element", i), elements)
-            for i in range(prod(shape))
+            self._products.computed(place, elements, is_signed=True)
+            for place in ((*self._calls, value, "element", i) for i in range(prod(shape)))
         ]
         return np.array(names, object).reshape(shape)
 

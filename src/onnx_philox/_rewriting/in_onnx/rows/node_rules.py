@@ -329,10 +329,12 @@ def lost_of_classes(step: Step, output: int) -> Sequence[Moves | None]:
     ranks = range(step.rank(0)), range(step.rank(1))
     if output:
         return [rules.kept(step, 0, [1]), None, None]
+    # A weight for each class, of which the labels pick one.
+    weights = rules.gone(step, 2) if step.has(2) else None
     if is_mean:
-        return [rules.gone(step, 0), rules.gone(step, 1)]
+        return [rules.gone(step, 0), rules.gone(step, 1), weights]
     scores: list[int | Fate] = [0, GONE, *ranks[0][1:-1]]
-    return [ByAxis(scores), ByAxis(ranks[1])]
+    return [ByAxis(scores), ByAxis(ranks[1]), weights]
 
 
 def cropped_axes(step: Step) -> Collection[int]:

@@ -18,6 +18,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import (
     STANDARD_DOMAINS,
     Owner,
+    attributes_of_call,
     input_of,
     is_wanted,
     opset_of,
@@ -40,6 +41,7 @@ from onnx_philox._rewriting.rows.known import (
     Rows,
     RowsMeetError,
     are_alike,
+    counted,
     either,
     lost,
     slices_of,
@@ -232,20 +234,23 @@ class RowWalk:
                 self._known[output] = nothing
             else:
                 noise = drawing.noise(places[0][1])
-                made = [Part(noise, ByAxis(range(places[0][0].rank)))]
-                given = () if index else drawing.parameters(step)
-                self._say(output, partial(self._met, step, [*made, *given]))
+                made = Part(noise, ByAxis(range(places[0][0].rank)))
+                parts = partial(_parts_of, drawing, step, made, is_mask=index > 0)
+                self._say(output, partial(self._met, step, noise, parts))
         by_place = drawn_by_place(step, drawing.numbers)
         if by_place is not None:
             self.culprits.setdefault(node, by_place)
 
-    def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
+    def _met(self, step: Step, noise: Knowledge, parts: Callable[[], Sequence[Part]]) -> Knowledge:
+        """What is known of numbers that have met the inputs of the node that draws them."""
+        met = [noise, *(known for known in step.known if known is not None)]
         try:
-            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
+            made_of = parts()
+            met = [part.known for part in made_of]
+            made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
-            made = lost(step.culprit(str(error)), [part.known for part in parts])
-        is_alike = are_alike(part.known for part in parts)
-        return replace(made, is_of_batch=True, is_alike=is_alike)
+            made = lost(step.culprit(str(error)), met)
+        return replace(made, is_of_batch=True, is_alike=are_alike(met))
 
     def _ours(self, node: ir.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
@@ -256,23 +261,16 @@ class RowWalk:
         if InPlace(0) in state.places:
             drawn = IN_ROWS
 
-        def made() -> Knowledge:
-            noise = Part(drawn, ByAxis(range(step.rank_made(0))))
-            parameters = DrawnRows.of(node, None, is_said=False).parameters(step)
-            return self._met(step, [noise, *parameters])
-
-        def known_or_lost() -> Knowledge:
-            try:
-                return made()
-            except UnclearError as error:
-                return lost(step.culprit(str(error)), [k for k in step.known if k is not None])
+        def parts() -> Sequence[Part]:
+            made = Part(drawn, ByAxis(range(step.rank_made(0))))
+            return [made, *DrawnRows.of(node, None, is_said=False).parameters(step)]
 
         for index, output in enumerate(node.outputs):
             is_state = declared.outputs[index].is_state
             if is_state:
                 self._known[output] = state
             else:
-                self._say(output, known_or_lost)
+                self._say(output, partial(self._met, step, drawn, parts))
 
     def _call(self, node: ir.Node, function: ir.Function) -> None:
         if node in self._calls:
@@ -281,7 +279,7 @@ class RowWalk:
         outer = (self._known, self._imports, self._attributes, self._calls)
         self._known = dict(zip(function.inputs, given, strict=False))
         self._imports = function.opset_imports
-        self._attributes = {**function.attributes, **node.attributes}
+        self._attributes = attributes_of_call(node, function, self._attributes)
         self._calls = (*self._calls, node)
         self._shapes.walk.enter(self._calls)
         self._graph(function.graph)
@@ -300,7 +298,7 @@ class RowWalk:
         for output, values in zip(node.outputs, ends, strict=False):
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = self._of(output).counted()
+                self._count(node, output, values)
 
     def _loop(self, node: ir.Node) -> None:
         ((name, body),) = subgraphs(node)
@@ -398,14 +396,22 @@ class RowWalk:
         is_counted: bool,
     ) -> None:
         """What a loop gives for all its iterations, along a new dimension."""
-        for output in node.outputs[:first]:
-            if is_counted:
-                self._known[output] = self._of(output).counted()
+        if is_counted:
+            for output in node.outputs[:first]:
+                self._count(node, output, node.inputs)
         for inner, output, axis in zip(ends, node.outputs[first:], axes, strict=False):
             known = self._of(inner)
             rank = len(self._shapes.walk.dimensions(inner) or ())
-            stacked = stacked_along(known, rank, axis)
-            self._known[output] = stacked.counted() if is_counted else stacked
+            self._known[output] = stacked_along(known, rank, axis)
+            if is_counted:
+                self._count(node, output, [*node.inputs, inner])
+
+    def _count(self, node: ir.Node, output: ir.Value, before: Iterable[ir.Value | None]) -> None:
+        """Notes that the batch says which branch gives an output, or how often a body runs."""
+        made = self._shapes.walk.dimensions(output)
+        shapes = [self._shapes.walk.dimensions(value) for value in before]
+        products = self._shapes.products
+        self._known[output] = counted(self._of(output), made, shapes, products, label_of(node))
 
     def _sequence(self, node: ir.Node, rule: sequence_rules.Rule) -> None:
         """A node that makes a sequence, or takes one."""
@@ -419,8 +425,13 @@ class RowWalk:
         for value, inner in zip(node.inputs, body.inputs, strict=False):
             self._known[inner] = self._of(value)
         self._graph(body)
+        # The first input is a sequence, and as long as what comes out.
+        sequence = self._of(node.inputs[0])
         for output, inner in zip(node.outputs, body.outputs, strict=False):
-            self._known[output] = self._of(inner)
+            known = self._of(inner)
+            if sequence.resized is not None:
+                known = replace(known.counted(), resized=known.resized or sequence.resized)
+            self._known[output] = known
 
 
 _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
@@ -429,6 +440,11 @@ _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
     "Scan": RowWalk._scan,
     "SequenceMap": RowWalk._sequence_map,
 }
+
+
+def _parts_of(drawing: DrawnRows, step: Step, made: Part, *, is_mask: bool) -> Sequence[Part]:
+    """What a random node draws, and the inputs that it meets there; the mask meets none."""
+    return [made] if is_mask else [made, *drawing.parameters(step)]
 
 
 def _name_of_first(node: ir.Node) -> str:

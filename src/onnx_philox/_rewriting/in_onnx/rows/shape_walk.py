@@ -218,7 +218,7 @@ class Walk:
             given = self._attributes.get(attribute.ref_attr_name)
             name = attribute.name
             proto.attribute.remove(attribute)
-            if given is not None and not given.is_ref():
+            if given is not None:
                 proto.attribute.append(ir.serde.serialize_attribute(given))
                 proto.attribute[-1].name = name
         return proto
@@ -243,7 +243,7 @@ class Walk:
         given = [None if v is None else (self._type(v), self._numbers.of(v)) for v in node.inputs]
         self.enter((*calls, node))
         self._imports = function.opset_imports
-        self._attributes = {**function.attributes, **node.attributes}
+        self._attributes = graphs.attributes_of_call(node, function, attributes)
         for known, inner in zip(given, function.inputs, strict=False):
             if known is not None:
                 self._hand_over(*known, inner)
