@@ -97,7 +97,7 @@ def test_the_page_takes_the_numbers_that_a_type_holds(tmp_path: Path) -> None:
     package = tmp_path / "node_modules" / "philox-state"
     shutil.copytree(PACKAGE, package)
     shutil.copy(PACKAGE.parent / "tensors.mjs", tmp_path)
-    shutil.copy(Path(__file__).parent / "web" / "tensors.test.mjs", tmp_path)
+    shutil.copy(Path(__file__).with_name("tensors.test.mjs"), tmp_path)
     child.run("node", "--test", "tensors.test.mjs", cwd=tmp_path)
 
 
