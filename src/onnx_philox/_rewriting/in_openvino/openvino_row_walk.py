@@ -32,6 +32,7 @@ from onnx_philox._rewriting.rows.drawing import drawn_by_place
 from onnx_philox._rewriting.rows.known import (
     FREE,
     IN_ROWS,
+    RESIZES,
     Culprit,
     InPlace,
     Knowledge,
@@ -44,7 +45,6 @@ from onnx_philox._rewriting.rows.known import (
 from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
 
 _MOST_ROUNDS = 50
-_RESIZES = "makes a dimension that may be as long as the number of rows says"
 _STORES_SIZE = "stores the number of rows, by which a later run may draw"
 
 
@@ -378,7 +378,7 @@ class RowWalk:
         is_number = is_small(output) and not known.is_placed
         if is_sized and not (is_number and self._symbols.contents(output) is None):
             return known
-        return replace(known, resized=Culprit(label, _RESIZES))
+        return replace(known, resized=Culprit(label, RESIZES))
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)

@@ -102,22 +102,24 @@ def _is_one_seed(met: Met, among: MetNodes) -> Details | None:
 
 
 def _has_one_number(met: Met, among: MetNodes) -> Details | None:
-    """Another node without a seed, which has the same number among the nodes of its own graph."""
-    if not is_unseeded(met):
-        return None
-    for other in among.of_one_number(met):
-        is_in_its_graph = met.node.graph is other.node.graph
-        if not is_in_its_graph and not _are_branches(met.record.path, other.record.path):
-            return {"other": other.record.called}
-    return None
+    return _of_its_number(met, among, in_branches=False)
 
 
 def _repeats_the_other_branch(met: Met, among: MetNodes) -> Details | None:
+    return _of_its_number(met, among, in_branches=True)
+
+
+def _of_its_number(met: Met, among: MetNodes, *, in_branches: bool) -> Details | None:
+    """Another node without a seed, which has the same number among the nodes of its own graph.
+
+    Either in the other branch of an If, or in a graph that both run.
+    """
     if not is_unseeded(met):
         return None
     for other in among.of_one_number(met):
-        is_in_its_graph = met.node.graph is other.node.graph
-        if not is_in_its_graph and _are_branches(met.record.path, other.record.path):
+        if met.node.graph is other.node.graph:
+            continue
+        if _are_branches(met.record.path, other.record.path) is in_branches:
             return {"other": other.record.called}
     return None
 
