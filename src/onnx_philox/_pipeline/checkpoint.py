@@ -150,8 +150,9 @@ def _other_kind(words: NDArray[Any], streams: Streams) -> str:
     every = generators.registered().values()
     other = None
     for each in every:
-        if other is None and (each.words == count or each.take_bytes(count)):
+        if each.words == count or each.take_bytes(count):
             other = each
+            break
     if other is None or other is own:
         return own.take_bytes(count)
     if own.is_named:

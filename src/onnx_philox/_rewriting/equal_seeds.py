@@ -93,16 +93,15 @@ def remarks(nodes: Sequence[RandomNode], option: str) -> list[tuple[Alike, str]]
 
 def documents(nodes: Sequence[RandomNode]) -> list[dict[str, Any]]:
     """Nodes as JSON has them: with a number that those have in common that repeat each other."""
-    groups = repeating(nodes)
+    groups: dict[int, int] = {}
+    for number, group in enumerate(repeating(nodes)):
+        for each in group.nodes:
+            groups.setdefault(id(each), number)
     # What the runtime makes of a seed is not of JSON's types.
     plain = [asdict(replace(node, seeded=None)) for node in nodes]
     for node, document in zip(nodes, plain, strict=True):
         del document["seeded"]
-        repeats = None
-        for i, group in enumerate(groups):
-            if repeats is None and any(node is each for each in group.nodes):
-                repeats = i
-        document["repeats"] = repeats
+        document["repeats"] = groups.get(id(node))
     return plain
 
 

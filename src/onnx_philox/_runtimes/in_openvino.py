@@ -61,8 +61,9 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
     own = None
     for place in open_:
         names = model.inputs[place[0]].get_names()
-        if own is None and place[1] == axis and batch in names:
+        if place[1] == axis and batch in names:
             own = place
+            break
     if own is None:
         return set()
 
