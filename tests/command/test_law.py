@@ -376,6 +376,16 @@ def test_runs_take_what_is_left_behind_a_slow_first_one_and_no_more(timed):
     assert times.of(1000) == 56
 
 
+def test_trying_the_original_takes_no_time_of_the_runs():
+    now = [0.0]
+    clock = Clock(10, 5, ignore, lambda: now[0])
+    assert clock.goes_on(0)
+    now[0] = 2.0
+    with clock.stopped():
+        now[0] = 100.0
+    assert clock.times().all == 2
+
+
 def test_a_second_run_is_made_since_one_alone_says_nothing(timed):
     times, runs = timed(10, 6, 6)
     assert runs == 2

@@ -133,6 +133,13 @@ class Clock:
         self._done += 1
 
     @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While something is done that is no part of the runs."""
+        passed = self._passed()
+        yield
+        self._began = self.now() - passed
+
+    @contextmanager
     def adding(self) -> Iterator[None]:
         """While a run is added to the others, of which some are counted."""
         began = self.now()

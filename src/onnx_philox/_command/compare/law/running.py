@@ -81,9 +81,11 @@ class Running:
             done += 1
             if done in early:
                 look = self.paired.look(ERROR * _OF_EARLY_LOOKS / len(early))
-                if look.is_any and not has_faults():
-                    return look
                 if look.is_any:
+                    with clock.stopped():
+                        may_be_explained = has_faults()
+                    if not may_be_explained:
+                        return look
                     early = ()
             if clock.has_limit:
                 self._measure(clock, done)
