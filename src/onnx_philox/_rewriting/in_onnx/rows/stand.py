@@ -74,9 +74,8 @@ def stand_first(
 def _only_cast(emitter: Emitter, drawn: ir.Value) -> ir.Node | None:
     """The Cast of the emitter's that alone reads a value.
 
-    It stays before the Transpose: of a MatMul behind a Cast behind a Transpose of the first
-    dimensions, ONNX Runtime 1.31 makes a node that ends the process at its highest level of
-    optimisation.
+    It stays before the Transpose: behind it, ONNX Runtime 1.32's fusions may end the process when
+    they optimise what reads it.
     """
     readers = [use.node for use in drawn.uses()]
     if len(readers) == 1 and readers[0].op_type == "Cast" and readers[0] in emitter.nodes:
