@@ -89,7 +89,8 @@ def to_standard_nodes(
         array([0.8354591 , 0.9162973 , 0.49464953], dtype=float32)
     """
     chosen = _target(target, inexact)
-    with Given.of(OWNER, model, ONNX).opened() as file:
+    given = Given.of(OWNER, model, ONNX)
+    with given.opened() as file:
         if target == WEB:
             proto = onnx.ModelProto()
             proto.CopyFrom(file.proto)
@@ -98,7 +99,10 @@ def to_standard_nodes(
 
 
 def _standard(
-    proto: onnx.ModelProto, target: Target, inexact: str, file: ModelFile | InMemory
+    proto: onnx.ModelProto,
+    target: Target,
+    inexact: str,
+    file: ModelFile | InMemory,
 ) -> onnx.ModelProto:
     """What is made of a model, with its weights."""
     result = _converted(proto, target, inexact, file.folder)
@@ -164,8 +168,10 @@ def write_standard(
         report = in_onnx.rewrite(originals.model, asked)
         rewritten = originals.to_proto() if report.is_changed else file.proto
         result = _converted(rewritten, chosen, inexact, file.folder)
-        is_kept = result is file.proto and not any(misread_by_openvino(file.proto))
-        file.save(None if is_kept else result, target_file, progress or ignore)
+        is_same = result is file.proto
+        is_kept = is_same and not any(misread_by_openvino(file.proto))
+        to_save = None if is_kept else result
+        file.save(to_save, target_file, progress or ignore)
     return report
 
 
@@ -173,15 +179,21 @@ def _target(name: str, inexact: str) -> Target:
     """The target of a name; refuses another word for what is inexact, too."""
     choices.check_choice(OWNER, "target", name, NAMES, OTHERS_READ, ALLOWED)
     choices.check_choice(OWNER, "inexact", inexact, _INEXACT, "Choose one of these.")
-    return TARGETS["onnxruntime" if name == WEB else name]
+    if name == WEB:
+        return TARGETS["onnxruntime"]
+    return TARGETS[name]
 
 
 def _converted(
-    proto: onnx.ModelProto, target: Target, inexact: str, folder: pathlib.Path | None
+    proto: onnx.ModelProto,
+    target: Target,
+    inexact: str,
+    folder: pathlib.Path | None,
 ) -> onnx.ModelProto:
     originals = Originals(proto, folder, owner=OWNER)
     model = originals.model
-    draws = reading.draws(model, target, OWNER, is_inexact_allowed=inexact == "allow")
+    is_inexact_allowed = inexact == "allow"
+    draws = reading.draws(model, target, OWNER, is_inexact_allowed=is_inexact_allowed)
     if not draws:
         return proto
     state = read_input(model)
@@ -190,34 +202,55 @@ def _converted(
     names = (taken.unique(f"p{i:x}") for i in itertools.count())
     library = None
     if target.has_functions:
-        library = Library(graphs.onnx_opset_of(model.opset_imports))
+        opset = graphs.onnx_opset_of(model.opset_imports)
+        library = Library(opset)
 
     def builder() -> Builder:
         return Builder(library, names.__next__)
 
-    shared = emitting.words(draws, target, builder) if isinstance(target, OpenVino) else {}
+    shared: dict[ir.Node, ir.Value] = {}
+    if isinstance(target, OpenVino):
+        shared = emitting.words(draws, target, builder)
     for node, draw in draws.items():
-        _replace(node, draw, target, builder(), shared.get(node))
+        words = shared.get(node)
+        _replace(node, draw, target, builder(), words)
     if library is not None:
         for function in library.functions.values():
-            model.functions[function.identifier()] = function
+            identifier = function.identifier()
+            model.functions[identifier] = function
         model.opset_imports[FUNCTION_DOMAIN] = 1
     model.opset_imports.pop(DOMAIN, None)
     result = originals.to_proto()
     metadata = {p.key: p.value for p in result.metadata_props}
-    made.record_made(metadata, target, draws.values(), "" if state is None else state.name or "")
+    state_name = ""
+    if state is not None:
+        state_name = state.name or ""
+    made.record_made(metadata, target, draws.values(), state_name)
     onnx.helper.set_model_props(result, metadata)
     return result
 
 
 def _replace(
-    node: ir.Node, draw: DrawnNode, target: Target, b: Builder, shared_words: ir.Value | None
+    node: ir.Node,
+    draw: DrawnNode,
+    target: Target,
+    b: Builder,
+    shared_words: ir.Value | None,
 ) -> None:
     # The inputs may be outputs of a draw that has been replaced since.
     draw = replace(draw, inputs=inputs_of(node))
     declared = zip(draw.operator.outputs, node.outputs, strict=False)
-    needs_state = any(o.is_state and graphs.is_wanted(value) for o, value in declared)
-    outputs = emitting.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
+    needs_state = False
+    for output, value in declared:
+        if output.is_state and graphs.is_wanted(value):
+            needs_state = True
+    outputs = emitting.emit(
+        b,
+        target,
+        draw,
+        needs_state=needs_state,
+        shared_words=shared_words,
+    )
     for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:
             graphs.take_over(ours, theirs)
