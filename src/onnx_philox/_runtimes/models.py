@@ -26,8 +26,8 @@ class RunError(Exception):
     @classmethod
     def of(cls, runtime: str, what: str, error: Exception) -> RunError:
         """The error of a runtime, in its own words."""
-        said = _runtime_errors.sentence(str(error)) or type(error).__name__
-        return cls(f"{runtime} does not {what}: {said}")
+        said = _runtime_errors.sentence(str(error))
+        return cls(f"{runtime} does not {what}: {said or type(error).__name__}")
 
 
 class SettingError(ValueRefusalError, ArgumentError):
@@ -86,7 +86,8 @@ class ToOpen:
             model = onnx.load(given.path, load_external_data=weights)
         else:
             model = given.proto
-        return model, show_drawn(model) if self.shows_drawn else {}
+        drawn = show_drawn(model) if self.shows_drawn else {}
+        return model, drawn
 
 
 class LoadedModel(Titled, ABC):
@@ -210,12 +211,13 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:
-        allowed = f"one of {', '.join((_backends.AUTO, *backends))} for {runtime}"
+        names = ", ".join((_backends.AUTO, *backends))
+        allowed = f"one of {names} for {runtime}"
         remedy = "Choose one of these."
         raise SettingError(runtime, "backend", repr(requested), allowed, remedy) from None
     except ImportError as error:
         raise ArgumentError(str(error)) from error
-    return next(name for name, b in backends.items() if b is backend)
+    return next(name for name, known in backends.items() if known is backend)
 
 
 def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
@@ -225,10 +227,16 @@ def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
     tensor = value.type.tensor_type
     shape = None
     if tensor.HasField("shape"):
-        dims = tensor.shape.dim
-        shape = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)
+        shape = tuple(_size(d) for d in tensor.shape.dim)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     return Port(value.name, dtype, shape, is_required)
+
+
+def _size(dimension: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    """A dimension of a shape: its number, or its name, if it has one."""
+    if dimension.HasField("dim_value"):
+        return dimension.dim_value
+    return dimension.dim_param or None
 
 
 def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
@@ -240,7 +248,9 @@ def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
     arrays: Arrays = {}
     for name, value in zip(names, values, strict=True):
         is_sequence = isinstance(value, list)
-        named = {f"{name}[{i}]": v for i, v in enumerate(value)} if is_sequence else {name: value}
+        named = {name: value}
+        if is_sequence:
+            named = {f"{name}[{i}]": member for i, member in enumerate(value)}
         for each, array in named.items():
             if each in arrays:
                 raise ValueError(
