@@ -71,15 +71,26 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
 
 def _check(
-    model: ir.Model, asked: Asked, recorded: Recorded[ir.Value], found: Sequence[Outcome]
+    model: ir.Model,
+    asked: Asked,
+    recorded: Recorded[ir.Value],
+    found: Sequence[Outcome],
 ) -> None:
     """Refuses another generator than before, and draws beside a state that goes on by draws."""
-    added = [STATE] if found and recorded.state is None else []
-    check_one_state(OWNER, [*states_in(model), *added])
+    states = states_in(model)
+    if found and recorded.state is None:
+        states = [*states, STATE]
+    check_one_state(OWNER, states)
     generator = asked.generator
     if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
-        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, THE_ORIGINAL)
+        checks.refuse(
+            OWNER,
+            "alignment",
+            repr(generator.alignment),
+            allowed,
+            THE_ORIGINAL,
+        )
     if recorded.has_rows and asked.batch is not None:
         _check_batch(model, asked.batch)
     if found:
@@ -101,8 +112,10 @@ def _replace(
     model: ir.Model, recorded: Recorded[ir.Value], plan: order.Plan[Replaceable, Batch]
 ) -> None:
     graphs.import_onnx(model)
-    kept = [stream_of(node.site.node, TENSORFLOW) for node in plan.nodes if node.seeds]
-    declare_ranks(model, (value for node in plan.nodes for value in node.last.outputs))
+    seeded = [node for node in plan.nodes if node.seeds]
+    kept = [stream_of(node.site.node, TENSORFLOW) for node in seeded]
+    drawn = [value for node in plan.nodes for value in node.last.outputs]
+    declare_ranks(model, drawn)
     names = Names(model)
     inputs = list(model.graph.inputs)
     batch = plan.batch
@@ -115,13 +128,16 @@ def _replace(
         carried = carry_states(model, plan.nodes, recorded, names, plan.seed, batch)
     else:
         carried = own.carry(model, plan.nodes, names, plan.seed, batch)
-    Replace(names, plan.global_seed, batch, generator).all(model, carried)
+    replacing = Replace(names, plan.global_seed, batch, generator)
+    replacing.all(model, carried)
     if own is not None:
         own.close(carried)
     if recorded.is_input:
         # A node that was added since may come before what it now reads.
         model.graph.sort()
-    at = None if batch is None else (batch.input.name or "", batch.axis)
+    at = None
+    if batch is not None:
+        at = (batch.input.name or "", batch.axis)
     record(model, kept, *plan.inverted, batch=at)
     for value in inputs:
         if value not in model.graph.inputs:
