@@ -38,7 +38,7 @@ from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.order import Batch, about_rivals
+from onnx_philox._rewriting.order import Batch, about_batch
 from onnx_philox._runtime_errors import in_the_way
 
 _MOST = 20
@@ -441,8 +441,8 @@ class Inspection:
                 apart.append((found.node.called, found.row_problem))
         rows = f"draw rows of {self.batch and self.batch.where}"
         if not apart:
-            rivals = self.batch.rivals if self.batch else ()
-            others = f"; {about_rivals(rivals)}" if rivals else "."
+            doubts = about_batch(self.batch) if self.batch else []
+            others = f"; {' '.join(doubts)}" if doubts else "."
             return f"possible, all nodes {rows}{others}", []
         proved = len(self.found) - len(apart)
         count = f"{proved} of {counted(len(self.found), 'node')}"

@@ -9,19 +9,8 @@ from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import index_rules, rules
-from onnx_philox._rewriting.rows.moves import (
-    GONE,
-    MOVED,
-    REORDERS,
-    UNREAD,
-    ByAxis,
-    Fate,
-    Meeting,
-    Moves,
-    Rule,
-    Step,
-    UnclearError,
-)
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
+from onnx_philox._rewriting.rows.moves import REORDERS, Meeting, Rule, Step
 
 
 def _axis_given(index: int, *, of: int = 0) -> rules.Axes:

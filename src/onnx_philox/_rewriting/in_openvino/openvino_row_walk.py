@@ -6,7 +6,7 @@ and TensorIterator. Shapes are those that `symbols.py` has named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,8 +18,10 @@ from onnx_philox._openvino_models.graphs import (
     Owner,
     bodies,
     is_ours,
+    name_of,
     state_of,
 )
+from onnx_philox._rewriting.batches import UNCLEAR
 from onnx_philox._rewriting.in_openvino import dimension_rules
 from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows, parameters_of
 from onnx_philox._rewriting.in_openvino.openvino_steps import step_of
@@ -29,6 +31,7 @@ from onnx_philox._rewriting.places import Place
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.drawing import drawn_by_place
+from onnx_philox._rewriting.rows.fates import ByAxis, UnclearError
 from onnx_philox._rewriting.rows.known import (
     FREE,
     IN_ROWS,
@@ -42,7 +45,7 @@ from onnx_philox._rewriting.rows.known import (
     either,
     lost,
 )
-from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
+from onnx_philox._rewriting.rows.moves import Meeting, Part, Step
 
 _MOST_ROUNDS = 50
 _STORES_SIZE = "stores the number of rows, by which a later run may draw"
@@ -56,6 +59,7 @@ class RowWalk:
         symbols: The names of its dimensions.
         batch: That of the batch.
         drawings: What is known of each random node, by `get_name`.
+        unclear: The inputs of which nobody knows where they have the batch.
     """
 
     def __init__(
@@ -64,10 +68,12 @@ class RowWalk:
         symbols: Symbols,
         batch: str,
         drawings: Mapping[str, DrawnRows],
+        unclear: Collection[str] = (),
     ) -> None:
         self._symbols = symbols
         self._batch = batch
         self._drawings = drawings
+        self._unclear = unclear
         self._known: dict[ov.Output, Knowledge] = {}
         self.places: dict[str, list[Place]] = {}
         """Where the batch stands in what each random node draws, if anywhere."""
@@ -137,6 +143,9 @@ class RowWalk:
         if dims is None:
             unranked = Culprit(f"the input {node.get_friendly_name()!r}", "has no rank")
             return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
+        if name_of(node) in self._unclear:
+            unclear = Culprit(f"the input {name_of(node)!r}", UNCLEAR)
+            return Knowledge(rows=Rows.SURE, lost=unclear, resized=unclear, is_of_batch=True)
         places = frozenset(InPlace(axis) for axis, d in enumerate(dims) if d == self._batch)
         if not places:
             return FREE

@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows.known import BY_PLACE, RowsMeetError
-from onnx_philox._rewriting.rows.moves import (
+from onnx_philox._rewriting.rows.fates import (
     GONE,
     MOVED,
     UNREAD,
     ByAxis,
     Fate,
     InOrder,
-    Meeting,
     Moves,
-    Rule,
-    Step,
     UnclearError,
 )
+from onnx_philox._rewriting.rows.known import BY_PLACE, RowsMeetError
+from onnx_philox._rewriting.rows.moves import Meeting, Rule, Step
 
 Axes = Callable[[Step], Collection[int]]
 """Which dimensions of its first input an operator means, from 0 on."""

@@ -10,16 +10,8 @@ from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import (
-    GONE,
-    MOVED,
-    UNREAD,
-    ByAxis,
-    Fate,
-    Moves,
-    Step,
-    UnclearError,
-)
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
+from onnx_philox._rewriting.rows.moves import Step
 
 
 def axes_of(step: Step) -> Collection[int]:

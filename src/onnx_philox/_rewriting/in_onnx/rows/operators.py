@@ -9,7 +9,8 @@ from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import node_rules
 from onnx_philox._rewriting.rows import index_rules, rules
-from onnx_philox._rewriting.rows.moves import GONE, MOVED, REORDERS, Rule
+from onnx_philox._rewriting.rows.fates import GONE, MOVED
+from onnx_philox._rewriting.rows.moves import REORDERS, Rule
 
 _ELEMENTWISE = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr

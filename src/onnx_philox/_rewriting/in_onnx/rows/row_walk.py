@@ -7,7 +7,7 @@ of each of their tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,6 +25,7 @@ from onnx_philox._models.graphs import (
     subgraphs,
 )
 from onnx_philox._models.ours import state_of
+from onnx_philox._rewriting.batches import UNCLEAR
 from onnx_philox._rewriting.in_onnx.rows import operators, sequence_rules
 from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
 from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
@@ -32,6 +33,7 @@ from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension, Place
 from onnx_philox._rewriting.rows import moves, rules
 from onnx_philox._rewriting.rows.drawing import drawn_by_place
+from onnx_philox._rewriting.rows.fates import ByAxis, UnclearError
 from onnx_philox._rewriting.rows.known import (
     FREE,
     IN_ROWS,
@@ -47,7 +49,7 @@ from onnx_philox._rewriting.rows.known import (
     slices_of,
     stacked_along,
 )
-from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
+from onnx_philox._rewriting.rows.moves import Meeting, Part, Step
 
 # What goes round in a loop settles in a few iterations: each forgets something for good.
 _MOST_ROUNDS = 50
@@ -63,6 +65,7 @@ class RowWalk:
         shapes: Those of its values.
         batch: The name of the dimension that is the batch.
         drawings: What is known of each random node, before the rows are followed.
+        unclear: The inputs of which nobody knows where they have the batch.
     """
 
     def __init__(
@@ -71,11 +74,13 @@ class RowWalk:
         shapes: SymbolicShapes,
         batch: str,
         drawings: Mapping[ir.Node, DrawnRows],
+        unclear: Collection[str] = (),
     ) -> None:
         self._model = model
         self._shapes = shapes
         self._batch = batch
         self._drawings = drawings
+        self._unclear = unclear
         self._imports: Mapping[str, int] = model.opset_imports
         self._attributes: Mapping[str, ir.Attr] = {}
         self._calls: tuple[ir.Node, ...] = ()
@@ -117,6 +122,9 @@ class RowWalk:
         if shape is None:
             unranked = Culprit(f"the input {value.name!r}", "has no rank")
             return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
+        if value.name in self._unclear:
+            unclear = Culprit(f"the input {value.name!r}", UNCLEAR)
+            return Knowledge(rows=Rows.SURE, lost=unclear, resized=unclear, is_of_batch=True)
         places = frozenset(InPlace(axis) for axis, d in enumerate(shape) if d == self._batch)
         if not places:
             return FREE
