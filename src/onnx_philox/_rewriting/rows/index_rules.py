@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import (
-    GONE,
-    MOVED,
-    ByAxis,
-    Fate,
-    Moves,
-    Rule,
-    Step,
-    UnclearError,
-)
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, ByAxis, Fate, Moves, UnclearError
+from onnx_philox._rewriting.rows.moves import Rule, Step
 
 
 def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Rule:
@@ -75,9 +67,10 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
         if not isinstance(depth, int):
             raise UnclearError("has indices whose shape nobody knows")
         data: list[int | Fate] = []
+        own = 1 if not shared and step.begins_with_row(1) else shared
         for axis in range(ranks[0]):
             behind = axis - shared - depth
-            if axis < shared:
+            if axis < own:
                 data.append(axis)
             else:
                 data.append(MOVED if behind < 0 else ranks[1] - 1 + behind)
