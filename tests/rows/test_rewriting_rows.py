@@ -539,7 +539,7 @@ OF_UNKNOWN_RANK = parse(
     """g (float[batch, 4] x) => (float[batch, 4] y) {
     scale = Constant <value_floats = [1.0, 1.0, 1.0, 1.0]> () half = Constant <value_float = 0.5> ()
     go = Constant <value = bool {1}> ()
-    h = com.microsoft.SkipLayerNormalization (x, x, scale) y = Dropout (h, half, go) }"""
+    h = com.microsoft.BiasSplitGelu (x, scale) y = Dropout (h, half, go) }"""
 )
 """A draw of a declared shape, that is put on a tensor whose shape nobody knows."""
 

@@ -37,8 +37,8 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
         return sizes.numbers(values[index])
 
     def begins_with_row(index: int) -> bool:
-        origins = counting.Origins(_origin, sizes.dims, sizes.numbers)
-        return counting.begins_with_row(origins, values[index], batch)
+        producers = counting.Producers(_producer, sizes.dims, sizes.numbers)
+        return counting.begins_with_row(producers, values[index], batch)
 
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
@@ -55,11 +55,11 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
     )
 
 
-def _origin(value: ov.Output) -> counting.Origin[ov.Output] | None:
+def _producer(value: ov.Output) -> counting.Producer[ov.Output] | None:
     if value.get_element_type() not in (ov.Type.i32, ov.Type.i64):
         return None
     node = value.get_node()
-    return counting.Origin(node.get_type_name(), node.input_values())
+    return counting.Producer(node.get_type_name(), node.input_values())
 
 
 class _Attributes:

@@ -16,7 +16,7 @@ _REPEATED = frozenset({"Broadcast", "Expand"})
 
 
 @dataclass(frozen=True)
-class Origin(Generic[Value]):
+class Producer(Generic[Value]):
     """The node that makes a value."""
 
     kind: str
@@ -25,38 +25,38 @@ class Origin(Generic[Value]):
 
 
 @dataclass(frozen=True)
-class Origins(Generic[Value]):
+class Producers(Generic[Value]):
     """What is asked of a graph, of ONNX or of OpenVINO."""
 
-    origin: Callable[[Value], Origin[Value] | None]
+    producer: Callable[[Value], Producer[Value] | None]
     """What makes a value; None for an input, and where it is no int32 or int64."""
     dims: Callable[[Value], Dimensions | None]
     numbers: Callable[[Value], Sequence[Dimension] | None]
     """The integers that a value is, some of which may be dimensions."""
 
 
-def begins_with_row(origins: Origins[Value], value: Value, batch: str) -> bool:
+def begins_with_row(producers: Producers[Value], value: Value, batch: str) -> bool:
     """Whether slice i of the first dimension has i as the first of each index.
 
     Each value on the way from a Range to the indices has the batch as its first dimension.
     """
     while True:
-        dims, origin = origins.dims(value), origins.origin(value)
-        if origin is None or not dims or dims[0] != batch or not origin.inputs:
+        dims, producer = producers.dims(value), producers.producer(value)
+        if producer is None or not dims or dims[0] != batch or not producer.inputs:
             return False
-        first = origin.inputs[0]
-        given = origins.dims(first)
-        if origin.kind == "Range":
-            ends = [origins.numbers(end) for end in origin.inputs]
+        first = producer.inputs[0]
+        given = producers.dims(first)
+        if producer.kind == "Range":
+            ends = [producers.numbers(end) for end in producer.inputs]
             return [None if end is None else [*end] for end in ends] == [[0], [batch], [1]]
         is_same_rank = given is not None and len(given) == len(dims)
-        if origin.kind == "Concat":
+        if producer.kind == "Concat":
             # Of one column, with others behind it.
             if given is None or (*dims[:-1], 1) != given or len(dims) < 2:
                 return False
-        elif origin.kind in _REPEATED:
+        elif producer.kind in _REPEATED:
             if not is_same_rank:
                 return False
-        elif origin.kind not in _AS_THEY_ARE:
+        elif producer.kind not in _AS_THEY_ARE:
             return False
         value = first

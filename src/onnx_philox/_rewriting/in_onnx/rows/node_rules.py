@@ -140,13 +140,13 @@ def gemm(step: Step, output: int) -> Sequence[Moves | None]:
     def turns(step: Step) -> tuple[bool, bool]:
         return step.number("transA", 0) != 0, step.number("transB", 0) != 0
 
-    first, second = rules.multiplied(turns)(_of_two(step), output)
+    first, second = rules.multiplied(turns)(first_inputs(step, 2), output)
     return [first, second, rules.aligned(step, 2, 2) if step.has(2) else None]
 
 
-def _of_two(step: Step) -> Step:
-    """The same operator without the inputs behind the second."""
-    return replace(step, known=step.known[:2], dims=step.dims[:2])
+def first_inputs(step: Step, count: int) -> Step:
+    """The same operator without the inputs behind so many."""
+    return replace(step, known=step.known[:count], dims=step.dims[:count])
 
 
 def _without(step: Step, *left_out: int) -> Step:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import onnx_ir as ir
 
@@ -59,9 +60,9 @@ def step_of(
 
     def begins_with_row(index: int) -> bool:
         value = node.inputs[index]
-        return value is not None and counting.begins_with_row(origins, value, batch)
+        return value is not None and counting.begins_with_row(producers, value, batch)
 
-    origins = counting.Origins(_origin, walk.dimensions, lambda value: _numbers(shapes, value))
+    producers = counting.Producers(_producer, walk.dimensions, partial(_numbers, shapes))
     return Step(
         label=label_of(node),
         known=known,
@@ -85,10 +86,10 @@ def _numbers(shapes: SymbolicShapes, value: ir.Value) -> Sequence[Dimension] | N
     return None if array is None else array.reshape(-1).tolist()
 
 
-def _origin(value: ir.Value) -> counting.Origin[ir.Value] | None:
+def _producer(value: ir.Value) -> counting.Producer[ir.Value] | None:
     node = value.producer()
     if node is None or node.domain not in STANDARD_DOMAINS:
         return None
     if node.op_type == "Cast" and node.attributes.get_int("to") not in INTEGERS:
         return None
-    return counting.Origin(node.op_type, [each for each in node.inputs if each is not None])
+    return counting.Producer(node.op_type, [each for each in node.inputs if each is not None])
