@@ -578,7 +578,7 @@ OF_UNKNOWN_RANK = parse(
         (
             OF_UNKNOWN_RANK,
             {"per_row": True},
-            "Dropout of 'y'...got 'y' (Dropout) has an input whose shape nobody knows",
+            "Dropout of 'y'...got 'y' (Dropout) has the input 'h', whose shape nobody knows",
         ),
         (SHUFFLED, {"per_row": True}, "RandomShuffle of 'y'...got one order for all rows tog"),
         (TIMED, {"per_row": True, "batch": "N"}, "dynamic dimension ... (time, batch)"),

@@ -66,7 +66,7 @@ def _not_whole(
 ) -> list[int]:
     dims = step.dims[0]
     if dims is None:
-        raise UnclearError("has an input whose shape nobody knows")
+        raise step.shapeless(0)
     found = []
     for i, said in enumerate(axes):
         axis = rules.axis_of(step, said)

@@ -6,7 +6,7 @@ and TensorIterator. Shapes are those that `symbols.py` has named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -35,13 +35,13 @@ from onnx_philox._rewriting.rows.fates import ByAxis, UnclearError
 from onnx_philox._rewriting.rows.known import (
     FREE,
     IN_ROWS,
-    RESIZES,
     Culprit,
     InPlace,
     Knowledge,
     Rows,
     RowsMeetError,
     are_alike,
+    counted,
     either,
     lost,
 )
@@ -371,23 +371,20 @@ class RowWalk:
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = self._decided(output, _label(node))
+                self._count(output, values, _label(node))
 
-    def _decided(self, output: ov.Output, label: str) -> Knowledge:
-        """What is known of a tensor that may be another one for another batch."""
-        known = self._of(output).counted()
-        if known.resized is not None:
-            return known
-        dims = self._symbols.of(output)
-        made_of = self._symbols.products.made_of
-        along = {place.axis for place in known.places}
-        is_sized = dims is not None and all(
-            axis in along or made_of(d) is not None for axis, d in enumerate(dims)
-        )
+    def _count(self, output: ov.Output, before: Iterable[ov.Output], label: str) -> None:
+        """Notes that the batch says which branch gives an output, or how often a body runs."""
+        known = self._of(output)
         is_number = is_small(output) and not known.is_placed
-        if is_sized and not (is_number and self._symbols.contents(output) is None):
-            return known
-        return replace(known, resized=Culprit(label, RESIZES))
+        self._known[output] = counted(
+            known,
+            self._symbols.of(output),
+            [self._symbols.of(value) for value in before],
+            self._symbols.products,
+            label,
+            says_sizes=is_number and self._symbols.contents(output) is None,
+        )
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
@@ -433,7 +430,7 @@ class RowWalk:
             else:
                 self._known[output] = self._of(end)
             if is_counted:
-                self._known[output] = self._decided(output, _label(node))
+                self._count(output, node.input_values(), _label(node))
 
     def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of slices of one element along a dimension, which stays, or of all."""

@@ -42,6 +42,7 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
 
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
+        names=[value.get_node().get_friendly_name() for value in values],
         known=known,
         dims=[sizes.dims(value) for value in values],
         made=[sizes.dims(value) for value in node.outputs()],

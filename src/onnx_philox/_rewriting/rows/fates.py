@@ -59,7 +59,7 @@ class ByAxis:
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""
         if place.axis >= len(self.to):
-            raise UnclearError("has an input whose shape nobody knows")
+            raise UnclearError("has an input of more dimensions than are followed")
         axis = self.to[place.axis]
         return axis if isinstance(axis, Fate) else replace(place, axis=axis)
 

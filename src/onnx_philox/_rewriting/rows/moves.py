@@ -19,6 +19,7 @@ from onnx_philox._rewriting.rows.known import (
     BY_PLACE,
     FREE,
     RESIZES,
+    RESIZES_BY_VALUES,
     Culprit,
     InPlace,
     Knowledge,
@@ -51,8 +52,10 @@ class Step:
 
     label: str
     """What messages call it."""
+    names: Sequence[str]
+    """What messages call its inputs; empty for those that are left out."""
     known: Sequence[Knowledge | None]
-    """What is known of its inputs; None for those that are left out."""
+    """What is known of them; None for those that are left out."""
     dims: Sequence[Dimensions | None]
     """Their shapes."""
     made: Sequence[Dimensions | None]
@@ -78,8 +81,23 @@ class Step:
         """
         dims = self.dims[index] if index < len(self.dims) else None
         if dims is None:
-            raise UnclearError("has an input whose shape nobody knows")
+            raise self.shapeless(index)
         return len(dims)
+
+    def shapeless(self, index: int) -> UnclearError:
+        """What is said of an input whose shape must be known."""
+        return UnclearError(f"has the input {self.called(index)}, whose shape nobody knows")
+
+    def of_rows(self, index: int) -> UnclearError:
+        """What is said of an input that must be the same for all rows."""
+        return UnclearError(
+            f"has the parameter {self.called(index)}, which depends on rows of the batch"
+        )
+
+    def called(self, index: int) -> str:
+        """What messages call an input."""
+        name = self.names[index] if index < len(self.names) else ""
+        return repr(name) if name else f"number {index}"
 
     def rank_made(self, output: int = 0) -> int:
         """How many dimensions an output has.
@@ -188,10 +206,12 @@ def _of_all(step: Step, moves: Sequence[Moves | None]) -> Sequence[Moves | None]
     Raises:
         UnclearError: There are rows in an input of which the rule says nothing.
     """
-    rest = step.known[len(moves) :]
-    if any(known is not None and known.is_placed for known in rest):
-        raise UnclearError("has a parameter that depends on rows of the batch")
-    return [*moves[: len(step.known)], *[None] * len(rest)]
+    count = len(step.known)
+    for index in range(len(moves), count):
+        known = step.known[index]
+        if known is not None and known.is_placed:
+            raise step.of_rows(index)
+    return [*moves[:count], *[None] * (count - len(moves))]
 
 
 def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
@@ -224,6 +244,9 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
         )
     if not of_batch:
         return None
+    for index, known in enumerate(step.known):
+        if known is not None and known.is_by_place and known.rows is not Rows.NONE:
+            return step.culprit(RESIZES_BY_VALUES.format(step.called(index)))
     return step.culprit(RESIZES)
 
 

@@ -112,9 +112,10 @@ def gone(step: Step, index: int) -> Moves:
 
 def others_free(step: Step, count: int) -> list[None]:
     """Inputs behind so many, which may depend on no row."""
-    for known in step.known[count:]:
+    for index in range(count, len(step.known)):
+        known = step.known[index]
         if known is not None and known.is_placed:
-            raise UnclearError("has a parameter that depends on rows of the batch")
+            raise step.of_rows(index)
     return [None] * max(len(step.known) - count, 0)
 
 
@@ -396,7 +397,7 @@ def first_stays(*having: int, least_rank: int = 1) -> Rule:
         for index, known in enumerate(step.known):
             if index not in having or known is None:
                 if known is not None and known.is_placed:
-                    raise UnclearError("has a parameter that depends on rows of the batch")
+                    raise step.of_rows(index)
                 moves.append(None)
                 continue
             rank = step.rank(index)
@@ -424,7 +425,7 @@ def by_table(*tables: Sequence[Sequence[int | Fate] | None]) -> Rule:
             else:
                 moves.append(ByAxis(to, ones=step.ones(index)))
             if to is None and known is not None and known.is_placed:
-                raise UnclearError("has a parameter that depends on rows of the batch")
+                raise step.of_rows(index)
         return moves
 
     return rule

@@ -39,7 +39,7 @@ def _embedded(step: Step, output: int) -> Sequence[Moves | None]:
             places: list[int | Fate] = [0, GONE] if output == 1 else [0, 1]
             moves[index] = ByAxis(places, ones=step.ones(index))
         elif index not in (0, 1, 7, 8) and known is not None and known.is_placed:
-            raise UnclearError("has weights that depend on rows of the batch")
+            raise step.of_rows(index)
     return moves
 
 
@@ -51,7 +51,7 @@ def _attention(step: Step, output: int) -> Sequence[Moves | None]:
     for index in (1, 2, 6):
         known = step.known[index] if index < len(step.known) else None
         if known is not None and known.is_placed:
-            raise UnclearError("has weights that depend on rows of the batch")
+            raise step.of_rows(index)
     batch = 1 if output else 0
     past: list[int | Fate] = [0, 1, 2, MOVED, 4] if output else [GONE, 0, MOVED, GONE, MOVED]
     moves: list[Moves | None] = []

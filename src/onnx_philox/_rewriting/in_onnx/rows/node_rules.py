@@ -61,7 +61,7 @@ def sliced_axes(step: Step) -> Collection[int]:
         steps = step.said(4, "steps") if step.has(4) else None
         starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     if dims is None:
-        raise UnclearError("has an input whose shape nobody knows")
+        raise step.shapeless(0)
     if axes is None and not starts:
         return rules.all_axes(step)
     axes = list(range(len(starts))) if axes is None else [rules.axis_of(step, a) for a in axes]
@@ -177,10 +177,15 @@ def fused_turns(step: Step) -> tuple[bool, bool]:
 
 def quantised_product(step: Step, output: int) -> Sequence[Moves | None]:
     """A, its scale and zero point, B, its scale and zero point, those of the output."""
-    for known in (*step.known[1:3], *step.known[4:]):
-        if known is not None and known.is_placed:
-            raise UnclearError("has a parameter that depends on rows of the batch")
-    two = replace(step, known=[step.known[0], step.known[3]], dims=[step.dims[0], step.dims[3]])
+    for index, known in enumerate(step.known):
+        if index not in (0, 3) and known is not None and known.is_placed:
+            raise step.of_rows(index)
+    two = replace(
+        step,
+        names=[step.names[0], step.names[3]],
+        known=[step.known[0], step.known[3]],
+        dims=[step.dims[0], step.dims[3]],
+    )
     first, second = rules.multiplied(plain)(two, output)
     return [first, None, None, second]
 
@@ -245,7 +250,7 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
     for index in (1, 2, 3, 7):
         known = step.known[index] if index < len(step.known) else None
         if known is not None and known.is_placed:
-            raise UnclearError("has weights that depend on rows of the batch")
+            raise step.of_rows(index)
     return moves
 
 

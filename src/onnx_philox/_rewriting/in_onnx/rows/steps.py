@@ -65,6 +65,7 @@ def step_of(
     producers = counting.Producers(_producer, walk.dimensions, partial(_numbers, shapes))
     return Step(
         label=label_of(node),
+        names=["" if value is None else value.name or "" for value in node.inputs],
         known=known,
         dims=[walk.dimensions(value) for value in node.inputs],
         made=[walk.dimensions(value) for value in node.outputs],
