@@ -140,18 +140,26 @@ SEVERAL = """g (float[batch, 4] x, float[t, n, 4] z) => (float[a, 4] y) {
     r = RandomUniformLike (x) k = Mul (r, m) y = Add (x, k) }"""
 
 
-@pytest.mark.parametrize(
-    ("dims", "is_accepted"), [([None, None, 4], False), ([1, None, 4], True), ([None, 2, 4], False)]
-)
-def test_the_only_dimension_without_a_name_is_taken_for_the_batch(
-    dims: list[int | None], is_accepted: bool
+BY_ALL = "'k' (Mul) combines them with numbers that depend on how many rows there are"
+OF_SEVERAL: list[tuple[list[int | None], str]] = [
+    ([1, None, 4], ""),
+    ([None, 2, 4], BY_ALL),
+    ([None, None, 4], BY_ALL),
+    ([2, None, None], "the input 'z' has several dimensions without a name"),
+]
+"""Of [1, ?, 4], with which an LSTM begins, the second is the batch; of [?, ?, 4] the first."""
+
+
+@pytest.mark.parametrize(("dims", "said"), OF_SEVERAL)
+def test_the_first_or_the_only_dimension_without_a_name_is_taken_for_the_batch(
+    dims: list[int | None], said: str
 ) -> None:
-    """[1, batch, 4] is what an LSTM begins with; of [?, ?, 4] the first is the batch."""
     model = parse(SEVERAL)
     given = helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, dims)
     model.graph.input[1].CopyFrom(given)
-    if is_accepted:
+    if not said:
         make_reproducible(model, per_row=True)
         return
-    with pytest.raises(ValueError, match="combines them with numbers that depend on how many"):
+    with pytest.raises(ValueError, match="until they meet values that depend on rows") as error:
         make_reproducible(model, per_row=True)
+    assert said in str(error.value)

@@ -12,11 +12,6 @@ from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.not_rows import ONE_STATE, few, written
 from onnx_philox._rewriting.places import Dimensions, Place, saying, written_place
 
-UNCLEAR = (
-    "has several dimensions without a name, one of which may be the batch: name them, or give the "
-    "input of an IR a Layout with an N"
-)
-"""What messages say of such an input."""
 _GENERATED = re.compile(
     r"""
     | \? | -1 | None
