@@ -135,6 +135,18 @@ def test_a_name_that_stands_beside_the_batch_is_another_dimension() -> None:
     make_reproducible(parse(graph), per_row=True, batch="batch")
 
 
+MADE_UP = """g (float[s1, 4] x, float[s2, s3] z, float[s3, s2] t) => (float[a, 4] y) {
+    wide = Constant <value_ints = [1]> () m = ReduceMean <axes = [AXIS], keepdims = 0> (t)
+    k = Unsqueeze (m, wide) r = RandomUniformLike (x) q = Mul (r, k) y = Add (x, q) }"""
+
+
+def test_a_name_that_an_exporter_made_up_means_the_same_in_all_inputs() -> None:
+    """That t has the batch second, since z has it first."""
+    make_reproducible(parse(MADE_UP.replace("AXIS", "0"), 17), per_row=True)
+    with pytest.raises(ValueError, match="combines them with numbers that depend on how many"):
+        make_reproducible(parse(MADE_UP.replace("AXIS", "1"), 17), per_row=True)
+
+
 SEVERAL = """g (float[batch, 4] x, float[t, n, 4] z) => (float[a, 4] y) {
     first = Constant <value_ints = [0]> () m = ReduceSum <keepdims = 0> (z, first)
     r = RandomUniformLike (x) k = Mul (r, m) y = Add (x, k) }"""

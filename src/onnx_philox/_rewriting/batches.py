@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 from onnx_philox._contract import checks
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.not_rows import ONE_STATE, few, written
-from onnx_philox._rewriting.places import Dimensions, Place, saying, written_place
+from onnx_philox._rewriting.places import Dimension, Dimensions, Place, saying, written_place
 
 _GENERATED = re.compile(
     r"""
@@ -78,26 +78,35 @@ def find_beside(
         axis: Which one it is of its input.
         is_named: Whether somebody has named a dimension of an input.
     """
-    having = [shape for shape in shapes.values() if shape is not None and batch in shape]
-    others = {dimension for shape in having for dimension in shape} - {batch}
+    known = {input: shape for input, shape in shapes.items() if shape is not None}
+    taken = {batch}
+    others: set[Dimension] = set()
+    for shape in known.values():
+        if batch in shape:
+            others.update(shape)
     same: list[tuple[str, int]] = []
-    names: list[str] = []
     unclear: list[str] = []
     apart: list[tuple[str, str]] = []
-    for input, shape in shapes.items():
-        if shape is None or batch in shape:
+    for input, shape in known.items():
+        if batch in shape:
             continue
-        dynamic = {a: d for a, d in enumerate(shape) if isinstance(d, str) and d not in others}
-        named = [a for a in dynamic if is_named(input, a)]
-        nameless = [a for a in dynamic if a not in named]
-        if len(nameless) == 1 or (nameless and nameless[0] == axis == 0):
+        dynamic = {a: d for a, d in enumerate(shape) if isinstance(d, str)}
+        # An exporter may give several inputs a name that it has made up.
+        again = [a for a, d in dynamic.items() if d in taken]
+        new = [a for a, d in dynamic.items() if d not in others and d not in taken]
+        named = [a for a in new if is_named(input, a)]
+        nameless = [a for a in new if a not in named]
+        if again:
+            same += [(input, a) for a in again]
+        elif len(nameless) == 1 or (nameless and nameless[0] == axis == 0):
             same.append((input, nameless[0]))
-            names.append(dynamic[nameless[0]])
+            taken.add(dynamic[nameless[0]])
+            others.update(shape)
         elif nameless:
             unclear.append(input)
         elif named and (named[0] == 0 or axis):
             apart.append((input, dynamic[named[0]]))
-    return Beside(same, names, unclear, apart)
+    return Beside(same, sorted(taken - {batch}), unclear, apart)
 
 
 def choose(
