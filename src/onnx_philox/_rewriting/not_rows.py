@@ -160,7 +160,8 @@ def unproved(
     """A draw of which it is not known whether it has a row for each of the batch."""
     what = "the shape of what it draws"
     allowed = f"one of which a dimension is proved to be {batch}, for a state for each row"
-    because = "" if culprit is None else f"{culprit}. "
+    said = "" if culprit is None else f"{culprit}. "
+    because = f"{said[:1].upper()}{said[1:]}"
     return NotRowsError(title, what, written(shape), allowed, (name,), because=because)
 
 
