@@ -57,6 +57,18 @@ def originals() -> Iterator[Original]:
     for name, made in test_rewritten_graphs.GRAPHS.items():
         model, options = made()
         yield Original(name, model, {**options, "seed": None})
+    whole_tables = {
+        "rows": test_rewritten_graphs.rows.PROVED,
+        "rows elsewhere": test_rewritten_graphs.anywhere.STANDING,
+        "pattern": test_rewritten_graphs.PATTERNS,
+        "program": test_rewritten_graphs.flow.PROGRAMS,
+    }
+    for table, models in whole_tables.items():
+        make, of_graphs = test_rewritten_graphs.TABLES[table]
+        for name in models:
+            if name not in of_graphs:
+                model, options = make(name)
+                yield Original(f"{table}, {name}", model, {**options, "seed": None})
 
 
 def files_of(original: Original, folder: Path) -> tuple[Path, Path]:

@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 
 from onnx_philox._command.compare.differences import Tolerances
-from onnx_philox._command.compare.law import bounds, reference
+from onnx_philox._command.compare.law import bounds, first_runs
 from onnx_philox._command.compare.law.changes import changes, shares_in_words
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown, largest_correlations
@@ -463,9 +463,9 @@ def test_noise_beside_a_large_number_is_no_rounding() -> None:
 
 
 def test_the_places_of_outputs_of_equally_many_rows_share_rows() -> None:
-    assert reference.spread((), 64) == [()]
-    assert reference.spread((0, 3), 64) == []
-    rows = {place[0] for place in reference.spread((5000, 2), 64)}
+    assert first_runs.spread((), 64) == [()]
+    assert first_runs.spread((0, 3), 64) == []
+    rows = {place[0] for place in first_runs.spread((5000, 2), 64)}
     assert len(rows) == 32
-    assert rows <= {place[0] for place in reference.spread((5000,), 64)}
-    assert len(reference.spread((3, 224, 224), 64)) == 48
+    assert rows <= {place[0] for place in first_runs.spread((5000,), 64)}
+    assert len(first_runs.spread((3, 224, 224), 64)) == 48

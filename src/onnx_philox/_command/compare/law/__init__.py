@@ -3,9 +3,9 @@
 Both run many times in one runtime, with equal inputs, and run k of the one stands beside run k of
 the other. `running` runs them, as long as `clock` says; `noise` feeds an original that takes its
 noise as an input. `runs` gathers and counts, and `watched` does so for an output, by what
-`reference` takes from the first runs. `statistics` and `bounds` hold the tests. `changes` says what
-differs, `least` and `seen` what would have been seen, and `faults` what the runtime does wrong with
-the original. `printed` prints, and `page` draws.
+`first_runs` says. `statistics` and `bounds` hold the tests. `changes` says what differs, `least` and
+`seen` what would have been seen, and `faults_of_original` what the runtime does wrong with the
+original. `law_report` prints, and `law_page` draws.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from onnx_philox._command import inside_model, paths
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.clock import Clock
-from onnx_philox._command.compare.law.faults import of_original
+from onnx_philox._command.compare.law.faults_of_original import of_original
+from onnx_philox._command.compare.law.law_page import write_page
+from onnx_philox._command.compare.law.law_report import ComparedLaws
 from onnx_philox._command.compare.law.noise import FedInputs, FedServing
-from onnx_philox._command.compare.law.page import write_page
-from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.running import Running, check_same
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.draw_option import with_draws

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.compare.law import bounds
 from onnx_philox._command.compare.law.bounds import Floats
-from onnx_philox._command.compare.law.reference import Column, Values, are_near, classes, near
+from onnx_philox._command.compare.law.first_runs import Column, Values, are_near, classes, near
 
 ERROR = 1e-6
 """The probability that anything is told of two models of one law, at most."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import bounds, statistics
 from onnx_philox._command.compare.law.bounds import Floats
-from onnx_philox._command.compare.law.reference import (
+from onnx_philox._command.compare.law.first_runs import (
     LEVELS,
     Column,
     Measure,

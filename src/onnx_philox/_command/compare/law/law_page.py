@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from onnx_philox._command import pages
-from onnx_philox._command.compare.law.printed import ComparedLaws
+from onnx_philox._command.compare.law.law_report import ComparedLaws
 from onnx_philox._command.compare.law.watched import INFINITE, NOT_A_NUMBER, Watched
 from onnx_philox._command.pages import BAD, GOOD, SOME, Look, pictures
 

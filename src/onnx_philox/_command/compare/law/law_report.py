@@ -14,7 +14,7 @@ from rich.text import Text
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.law.changes import changes
 from onnx_philox._command.compare.law.clock import Times
-from onnx_philox._command.compare.law.reference import LEVELS, Values
+from onnx_philox._command.compare.law.first_runs import LEVELS, Values
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import Family
