@@ -169,11 +169,15 @@ def of_originals() -> None:
                 counts["not loaded by the runtime"] += 1
                 print(f"{original.name}: {str(error)[:160]}", flush=True)
                 continue
-            counts[report.verdict] += 1
-            print(f"{original.name}: {report.verdict}", flush=True)
+            verdict = report.verdict
+            if report.is_ok is False:
+                unknown = sum(not each.known for each in report.explained)
+                verdict += ", all known of the original" if unknown == 0 else ", not all known"
+            counts[verdict] += 1
+            print(f"{original.name}: {verdict}", flush=True)
             for title, lines in (
-                ("differs", report.changes),
-                ("fault", report.faults),
+                ("differs", [line for each in report.explained for line in each.lines]),
+                ("fault", report.other_faults),
                 ("not judged", report.not_judged),
             ):
                 for line in lines:

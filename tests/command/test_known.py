@@ -301,7 +301,86 @@ def repeats_another_graph() -> bool:
     return np.array_equal(y, z)
 
 
+def go_together() -> bool:
+    body = f"{RATIO}  y, m = Dropout (x, r, t)  z, n = Dropout (x, r, t)"
+    runs = drawn_by_onnxruntime(body, "y, z", runs=1000)
+    kept = np.array(runs) != 0
+    # Element 0 is always kept, or dropped.
+    one, other = kept[:, 0, 1:].T.astype(float), kept[:, 1, 1:].T.astype(float)
+    equal_places = [np.corrcoef(a, b)[0, 1] for a, b in zip(one, other, strict=True)]
+    of_one = np.corrcoef(one)
+    np.fill_diagonal(of_one, 0)
+    # Of independent draws, none of so many correlations is 0.2 in 1,000 runs.
+    return bool(np.mean(np.abs(equal_places) > 0.2) > 0.5 and np.abs(of_one).max() > 0.2)
+
+
+def of_two_noises(kind: str, reads: str = "x", attributes: str = "") -> str:
+    """Two nodes of a kind without seeds, each of which another node reads."""
+    return (
+        f"w = Abs (x)  a = {kind} {attributes} (x)  b = {kind} ({reads})  c = Neg (a)  d = Neg (b)"
+    )
+
+
+# Two nodes without seeds, whose outputs are two of a, b, c, d; and whether OpenVINO merges them.
+MERGED = [
+    (of_two_noises("RandomUniformLike"), "c, d", True),
+    (of_two_noises("RandomNormalLike"), "c, d", True),
+    (of_two_noises("RandomNormalLike", attributes="<scale = 2.0>"), "a, d", True),
+    (of_two_noises("RandomUniformLike"), "a, d", True),
+    (of_two_noises("RandomUniformLike"), "a, b", False),
+    (of_two_noises("RandomUniformLike").replace("Neg", "Identity"), "a, d", False),
+    (of_two_noises("RandomUniformLike", reads="w"), "c, d", False),
+    (of_two_noises("RandomUniformLike", attributes="<high = 2.0>"), "c, d", False),
+]
+
+
+def are_one(runs: list[Any]) -> bool:
+    """Whether one output decides the other in each run."""
+    return all(abs(np.corrcoef(one, other)[0, 1]) > 0.99 for one, other in runs)
+
+
+def merges_what_has_no_seed() -> bool:
+    return all(
+        are_one(drawn_by_openvino(of_onnx(body, results))) is is_merged
+        for body, results, is_merged in MERGED
+    )
+
+
+def of_two_uniforms(
+    *, shares: bool = True, results: int = 0, seeds: tuple[int, int] = (0, 0)
+) -> ov.Model:
+    """Two nodes, which read one shape or equal ones; so many are results, others are read."""
+    shape = opset8.constant(np.array([64]))
+    drawn = []
+    for seed in seeds:
+        own_shape = shape if shares else opset8.constant(np.array([64]))
+        bounds = opset8.constant(np.float32(0)), opset8.constant(np.float32(1))
+        drawn.append(opset8.random_uniform(own_shape, *bounds, "f32", 0, seed))
+    read = [opset8.negative(each) for each in drawn[results:]]
+    return ov.Model([*drawn[:results], *read], [])
+
+
+# Such models, and whether OpenVINO merges the two.
+MERGED_IN_IR: list[tuple[dict[str, Any], bool]] = [
+    ({}, True),
+    ({"shares": False}, False),
+    ({"results": 1}, True),
+    ({"results": 2}, False),
+    ({"seeds": (0, 1)}, False),
+]
+
+
+def merges_zeros() -> bool:
+    return all(
+        are_one(drawn_by_openvino(of_two_uniforms(**options))) is is_merged
+        for options, is_merged in MERGED_IN_IR
+    )
+
+
 BARE: dict[str, Callable[[], bool]] = {
+    "Dropouts that go together": go_together,
+    "nodes without seeds that are merged": merges_what_has_no_seed,
+    "seeds of 0 that are merged in an IR": merges_zeros,
     "inverted Bernoulli": inverts,
     "merged nodes": merges,
     "requests that share numbers": requests_share,
@@ -375,6 +454,41 @@ FRESH = [
     f"{NOISE}  {THREE}  l = Mul (n, c)  y = Add (x, l)",
     f"{NOISE}  y = Div (x, n)",
 ]
+
+
+@pytest.mark.parametrize(("body", "results", "is_merged"), MERGED)
+def test_inspect_says_which_nodes_without_seeds_openvino_merges(
+    body: str, results: str, is_merged: bool, tmp_path
+) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(of_onnx(body, results), path)
+    said = [
+        [known["says"] for known in node["today"]["openvino"]["known"] if known["is_wrong"]]
+        for node in cli.document("inspect", path)["random_nodes"]
+    ]
+    expected: list[list[str]] = [[], []]
+    if is_merged:
+        rest = "once, as one node: they read the same, and neither has a seed."
+        expected = [[f"OpenVINO draws it and (gives {other}) {rest}"] for other in "ba"]
+    assert said == expected
+
+
+@pytest.mark.parametrize(("options", "is_merged"), MERGED_IN_IR)
+def test_inspect_says_which_seeds_of_0_openvino_merges(options, is_merged, tmp_path) -> None:
+    path = tmp_path / "model.xml"
+    model = of_two_uniforms(**options)
+    ov.save_model(model, path, compress_to_fp16=False)
+    nodes = cli.document("inspect", path)["random_nodes"]
+    others = [node["name"] for node in nodes][::-1]
+    said = [
+        [known["says"] for known in node["today"]["openvino"]["known"] if known["is_wrong"]]
+        for node in nodes
+    ]
+    expected: list[list[str]] = [[], []]
+    if is_merged:
+        rest = "once, as one node: they read the same, and their seeds are 0."
+        expected = [[f"OpenVINO draws it and {other} {rest}"] for other in others]
+    assert said == expected
 
 
 @pytest.mark.parametrize("body", [*CHAINS, *FRESH])

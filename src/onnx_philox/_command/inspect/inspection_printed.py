@@ -351,12 +351,16 @@ class Inspection:
 
     def faults_in(self, runtime: Trials) -> list[str]:
         """What a runtime does wrong in it today, a sentence each."""
+        return [each.known.says for each in self.met_in(runtime)]
+
+    def met_in(self, runtime: Trials) -> list[faults.MetBySeveral]:
+        """What a runtime does wrong where it draws several nodes of it today."""
         none = (Behaviour.REMOVED, *FAILURES)
         drawn = []
         for each in self.found:
             if self.trial(runtime, each).behaviour not in none:
                 drawn.append(each.node)
-        return faults.faults(runtime.name, drawn)
+        return faults.met(runtime.name, drawn)
 
     @property
     def in_the_way(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnx_philox._command import inside_model, refusals
@@ -51,12 +51,13 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         follower = behind(is_subtracted=place.is_so, factor=factor)
         tried.append(openvino_probes.build(each.node, followed_by=follower))
     runtimes = trials.run(tried, progress, of_ir=True) if tried else []
+    names = {each.node.get_name() for each in surveyed.nodes}
     found = [
         InspectedNode.of(
             each,
             probe.key,
             _of_seeds(each.found, each.record, kept),
-            _known(each.node, each.record, probe.key, runtimes, place),
+            _known(each.node, each.record, names, probe.key, runtimes, place),
         )
         for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
@@ -108,6 +109,7 @@ def _input(name: str, port: ov.Output) -> noise_inputs.ModelInput:
 def _known(
     node: ov.Node,
     record: RandomNode,
+    among: Collection[str],
     key: str,
     runtimes: Sequence[trials.Trials],
     place: in_openvino.Subtracted,
@@ -119,7 +121,7 @@ def _known(
         found = list(trial.known)
         found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
         if trial.behaviour not in trials.UNDRAWN:
-            found += in_openvino.said(node, record)
+            found += in_openvino.said(node, record, among)
         if trial.behaviour is trials.Behaviour.NOT_LOADED:
             found += in_openvino.said_of_unloaded(node)
         known[runtime.name] = tuple(found)

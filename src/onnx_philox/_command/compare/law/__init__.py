@@ -3,9 +3,10 @@
 Both run many times in one runtime, with equal inputs, and run k of the one stands beside run k of
 the other. `running` runs them, as long as `clock` says; `noise` feeds an original that takes its
 noise as an input. `runs` gathers and counts, and `watched` does so for an output, by what
-`first_runs` says. `statistics` and `bounds` hold the tests. `changes` says what differs, `least` and
-`seen` what would have been seen, and `faults_of_original` what the runtime does wrong with the
-original. `law_report` prints, and `law_page` draws.
+`first_runs` takes from the first ones. `statistics` and `bounds` hold the tests. `changes` says
+what differs, `least` and `seen` what would have been seen. `faults_of_original` says what the
+runtime does wrong with the original, and which differences that explains; `reached` knows which
+outputs read a random node. `law_report` prints, and `law_page` draws.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.clock import Clock
 from onnx_philox._command.compare.law.faults_of_original import of_original
 from onnx_philox._command.compare.law.law_page import write_page
-from onnx_philox._command.compare.law.law_report import ComparedLaws
+from onnx_philox._command.compare.law.law_report import Batch, ComparedLaws
 from onnx_philox._command.compare.law.noise import FedInputs, FedServing
 from onnx_philox._command.compare.law.running import Running, check_same
 from onnx_philox._command.compare.law.seen import Shown
@@ -32,7 +33,7 @@ from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.port import ArgumentError, Port
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 __all__ = ["ComparedLaws", "compare_laws", "write_page"]
 
@@ -102,12 +103,11 @@ def compare_laws(
         times=clock.times(),
         not_compared=both.not_compared,
         fed=[f"{name}={law}" for name, law in wanted.draw.items()],
+        batch=_open_batch(noise.others, olds.inputs),
     )
     if report.changes or report.repeats:
         progress(wanted.runs, wanted.runs, "trying the original's random nodes")
-        found = known()
-        report.nodes = found.nodes
-        report.faults = found.faults
+        report.of_original = known()
     return report
 
 
@@ -115,6 +115,16 @@ def _first_runtime(given: Given, given_original: Given) -> str:
     """The name of the first runtime that takes files of both forms."""
     has_ir = given.of_openvino or given_original.of_openvino
     return next(each.name for each in RUNTIMES.values() if each.takes_ir or not has_ir)
+
+
+def _open_batch(ports: Sequence[Port], given: Arrays) -> Batch | None:
+    """The first input whose first dimension the original leaves open."""
+    for port in ports:
+        # Integers without rows may be a shape.
+        is_of_rows = port.dtype is not None and (port.dtype.kind == "f" or port.rank > 1)
+        if port.name in given and is_of_rows and port.has_open_batch:
+            return Batch(port.name, given[port.name].shape[0])
+    return None
 
 
 def _check_inputs(before: Sequence[Port], after: Sequence[Port], inside: Set[str]) -> None:

@@ -282,6 +282,10 @@ class Watched:
         """Where in the whole output some of the elements are that are looked at."""
         return self._at[which]
 
+    def number_of(self, element: int) -> int:
+        """Where in the whole output an element is that is looked at."""
+        return int(self._at[element])
+
     def is_frequent(self, block: Block) -> NDArray[np.bool_]:
         """Where the whole output has its most frequent value."""
         return are_near(block.values, self.mode, self.reach)

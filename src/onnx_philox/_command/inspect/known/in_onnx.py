@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
+from onnx_philox._command.inspect.known.merged import MERGED_ZEROS, is_merged
 from onnx_philox._command.inspect.known.met_nodes import (
     NORMALS,
     UNIFORMS,
@@ -18,7 +19,13 @@ from onnx_philox._command.inspect.known.met_nodes import (
     is_unseeded,
 )
 from onnx_philox._command.inspect.known.probed import NEGATIVE
-from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour, Said
+from onnx_philox._command.inspect.known.row import (
+    ONNXRUNTIME,
+    OPENVINO,
+    Explains,
+    KnownBehaviour,
+    Said,
+)
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, label
@@ -260,6 +267,7 @@ MULTIPLES = KnownBehaviour(
     met_by="the seeds of two uniforms",
     after="draws independent numbers",
     label="not independent",
+    explains=Explains.SEVERAL_NODES,
 )
 ONE_SEED = KnownBehaviour(
     "seeds that are one seed",
@@ -269,6 +277,7 @@ ONE_SEED = KnownBehaviour(
     met_by="the seeds, kinds, types and sizes of two nodes",
     after="draws numbers of its own, or the same with keep_seeds",
     label="not independent",
+    explains=Explains.SEVERAL_NODES,
 )
 ONE_NUMBER = KnownBehaviour(
     "nodes of one number",
@@ -279,6 +288,7 @@ ONE_NUMBER = KnownBehaviour(
     met_by="the numbers of two nodes without seeds in two graphs",
     after="draws numbers of its own",
     label="not independent",
+    explains=Explains.SEVERAL_NODES,
 )
 BRANCHES = KnownBehaviour(
     "branches of an If",
@@ -289,6 +299,7 @@ BRANCHES = KnownBehaviour(
     met_by="the numbers of two nodes without seeds in the branches of one If",
     after="has a stream of its own",
     label="not independent",
+    explains=Explains.SEVERAL_NODES,
 )
 INFINITE = KnownBehaviour(
     "Multinomial of infinite logits",
@@ -347,6 +358,7 @@ _ROWS = (
     Structural(MULTIPLES, _is_multiple),
     Structural(ONE_NUMBER, _has_one_number),
     Structural(BRANCHES, _repeats_the_other_branch),
+    Structural(MERGED_ZEROS, is_merged),
     Structural(INFINITE, _may_be_infinite),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
     Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,9 @@ class Met:
         return given.as_float()
 
 
+WhatItIs = Callable[[Met], Hashable | None]
+
+
 class MetNodes:
     """The random nodes of a model, in their order, and which of them are alike.
 
@@ -50,6 +53,16 @@ class MetNodes:
 
     def __init__(self, nodes: Sequence[Met]) -> None:
         self.nodes = nodes
+        self._alike: dict[WhatItIs, dict[Hashable, list[Met]]] = {}
+
+    def alike(self, met: Met, what: WhatItIs) -> list[Met]:
+        """The nodes of which a function says the same as of this one; none where it says None."""
+        if what not in self._alike:
+            found = self._alike[what] = {}
+            for each in self.nodes:
+                found.setdefault(what(each), []).append(each)
+        said = what(met)
+        return [] if said is None else self._alike[what][said]
 
     @cached_property
     def seeded_uniforms(self) -> list[tuple[Met, int]]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour
+from onnx_philox._command.inspect.known.row import (
+    ONNXRUNTIME,
+    OPENVINO,
+    Explains,
+    KnownBehaviour,
+)
 
 INVERTED = KnownBehaviour(
     "inverted Bernoulli",
@@ -12,6 +17,7 @@ INVERTED = KnownBehaviour(
     met_by="1024 draws of the node alone",
     after="draws 1 with probability p, or 1 - p with invert_bernoulli",
     label="inverted",
+    explains=Explains.INVERSION,
 )
 MERGED = KnownBehaviour(
     "merged nodes",

@@ -83,11 +83,13 @@ def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
 
     # Its nodes forget who reads them when it goes.
     model = openvino_model_of(given)
-    for each in find_nodes(model):
+    every = find_nodes(model)
+    names = {each.site.node.get_name() for each in every}
+    for each in every:
         if isinstance(each, Irreplaceable):
             continue
         record = each.record()
-        for said in in_openvino.said(each.site.node, record):
+        for said in in_openvino.said(each.site.node, record, names):
             yield record.called, "openvino", said
         place = in_openvino.subtracted(each.site.node)
         if place.is_so:
