@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from openvino import opset8
 
 from onnx_philox import rewriting
-from onnx_philox._command.compare.law import ComparedLaws, compare_laws
+from onnx_philox._command.compare.law import ComparedLaws, compare_laws, write_page
 from onnx_philox._command.compare.law.change import Change, GoTogether
 from onnx_philox._command.inspect.known import faults
 from onnx_philox._command.wanted import WantedRuns
@@ -144,17 +145,35 @@ def test_a_known_fault_stands_beside_what_it_explains_alone(case: Case, tmp_path
         assert bool(each.known) is bool(words)
 
 
+def test_a_fault_of_two_nodes_that_explains_a_difference_is_said_once(tmp_path: Path) -> None:
+    report = law_of(CASES["seeds that are multiples"], tmp_path)
+    assert len(report.faults) == 3
+    assert report.other_faults == []
+
+
+def test_the_page_shows_what_goes_together_otherwise(tmp_path: Path) -> None:
+    report = law_of(CASES["seeds that are multiples"], tmp_path)
+    write_page(report, tmp_path / "law.html")
+    page = (tmp_path / "law.html").read_text("utf-8")
+    shown = page.partition('id="together"')[2]
+    assert re.findall(r"<h3>(\w)\[\d\] and (\w)\[\d\]</h3>", shown)[:2] == [("y", "v"), ("y", "z")]
+    # The bar reaches from 0 to the original's correlation: a half, or a third.
+    ends = [float(end) for end in re.findall(r'class="bar" d="M160.0 12H(\d+\.\d)V', shown)]
+    assert ends[0] == pytest.approx(160 + 154 / 3, abs=15)
+    assert ends[1] == pytest.approx(160 + 154 / 2, abs=15)
+    assert "Known faults of the original explain each difference." in page
+
+
 def test_zero_seeds_that_openvino_merges_are_known_of_an_ir(tmp_path: Path) -> None:
     x = made.parameter("x", [4, 8])
-    shape = opset8.shape_of(x)
     drawn = {
-        "y": opset8.add(x, made.uniform(shape)),
-        "z": opset8.multiply(x, made.uniform(shape)),
-        "v": opset8.multiply(x, made.uniform(shape, 0, 2)),
+        "y": opset8.add(x, made.uniform(opset8.shape_of(x))),
+        "z": opset8.multiply(x, made.uniform(opset8.shape_of(x))),
+        "v": opset8.multiply(x, made.uniform(opset8.shape_of(x), 0, 2)),
     }
     original = tmp_path / "original.xml"
     new = tmp_path / "new.xml"
-    ov.save_model(made.model(drawn, [x]), original, compress_to_fp16=False)
+    ov.save_model(made.model(drawn, [x]), original)
     rewriting.rewrite_file(original, new)
     report = compare_laws(new, original, WantedRuns(1, runs=1000, fills=True))
     (explained,) = report.explained

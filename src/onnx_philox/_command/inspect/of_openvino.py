@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnx_philox._command import inside_model, refusals
 from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
 from onnx_philox._command.inspect.inspection_printed import Inspection
 from onnx_philox._command.inspect.known import in_openvino
+from onnx_philox._command.inspect.known.merged_in_ir import MergedZeros
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import behind
 from onnx_philox._command.inspect.today import InspectedNode
@@ -51,13 +52,13 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         follower = behind(is_subtracted=place.is_so, factor=factor)
         tried.append(openvino_probes.build(each.node, followed_by=follower))
     runtimes = trials.run(tried, progress, of_ir=True) if tried else []
-    names = {each.node.get_name() for each in surveyed.nodes}
+    among = MergedZeros(each.node for each in surveyed.nodes)
     found = [
         InspectedNode.of(
             each,
             probe.key,
             _of_seeds(each.found, each.record, kept),
-            _known(each.node, each.record, names, probe.key, runtimes, place),
+            _known(each.node, each.record, among, probe.key, runtimes, place),
         )
         for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
@@ -109,7 +110,7 @@ def _input(name: str, port: ov.Output) -> noise_inputs.ModelInput:
 def _known(
     node: ov.Node,
     record: RandomNode,
-    among: Collection[str],
+    among: MergedZeros,
     key: str,
     runtimes: Sequence[trials.Trials],
     place: in_openvino.Subtracted,

@@ -16,6 +16,11 @@ _LEFT = 6
 _RIGHT = 314
 _TOP = 8
 _BOTTOM = 128
+_BAR_TOP = 12
+_BAR_BOTTOM = 32
+_BAR_AXIS = 44
+"""Of a bar that lies."""
+_OVER = 5
 _LETTER = 6.2
 """The width of a letter of a name below an axis."""
 _SHOWN = 1920
@@ -125,6 +130,26 @@ def beside(
     return _svg(body + _axis(ticks, is_centred=True))
 
 
+def on_a_line(was: float, now: float, low: float) -> str:
+    """Two numbers between a lowest one and 1: a bar from 0, and a line across it for the other."""
+
+    def x(value: float) -> float:
+        share = (value - low) / (1 - low)
+        return _LEFT + share * (_RIGHT - _LEFT)
+
+    bar = f"M{x(0):.1f} {_BAR_TOP}H{x(was):.1f}V{_BAR_BOTTOM}H{x(0):.1f}z"
+    line = f"M{x(now):.1f} {_BAR_TOP - _OVER}V{_BAR_BOTTOM + _OVER}"
+    zero = f"M{x(0):.1f} {_BAR_TOP - _OVER}V{_BAR_AXIS}"
+    ticks = [(x(low), f"{low:g}"), (x(0), "0"), (x(1), "1")]
+    if low == 0:
+        ticks = [(x(0), "0"), (x(0.5), "0.5"), (x(1), "1")]
+    drawn = (
+        f'<path class="axis" d="{zero}"/><path class="bar" d="{bar}"/>'
+        f'<path class="curve" d="{line}"/>'
+    )
+    return _svg(drawn + _axis(ticks, at=_BAR_AXIS), height=_BAR_AXIS + 20)
+
+
 def bits(words: NDArray[np.uint32]) -> str:
     """The bits of words, a mark for each one that is set; four words in a row."""
     one_a_byte = np.unpackbits(words.astype(">u4").view(np.uint8))
@@ -178,14 +203,16 @@ def normal_density(x: float) -> float:
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
-def _axis(ticks: Sequence[tuple[float, str]], *, is_centred: bool = False) -> str:
-    line = f'<path class="axis" d="M{_LEFT} {_BOTTOM}.5H{_RIGHT}"/>'
+def _axis(
+    ticks: Sequence[tuple[float, str]], *, is_centred: bool = False, at: int = _BOTTOM
+) -> str:
+    line = f'<path class="axis" d="M{_LEFT} {at}.5H{_RIGHT}"/>'
     anchors = ["middle"] * len(ticks) if is_centred else ["start", "middle", "end"]
     names = ""
     for (x, name), anchor in zip(ticks, anchors, strict=True):
-        names += f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{name}</text>'
+        names += f'<text x="{x:.1f}" y="{at + 15}" text-anchor="{anchor}">{name}</text>'
     return line + names
 
 
-def _svg(body: str) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-hidden="true">{body}</svg>'
+def _svg(body: str, *, height: int = _HEIGHT) -> str:
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-hidden="true">{body}</svg>'

@@ -61,12 +61,17 @@ class Fault:
     """Whether any two of the nodes go together, and several draws of one; else linked ones do."""
     nodes: list[FaultyNode] = field(default_factory=list)
 
-    def explaining(self, change: Change) -> str | None:
-        """The sentence on a node with which it explains a difference; None if it does not."""
+    @property
+    def is_of_several(self) -> bool:
+        """Whether it is about how nodes go together."""
         # Loaded only where it is needed.
         from onnx_philox._command.inspect.known.row import Explains
 
-        if self.explains is Explains.SEVERAL_NODES:
+        return self.explains is Explains.SEVERAL_NODES
+
+    def explaining(self, change: Change) -> str | None:
+        """The sentence on a node with which it explains a difference; None if it does not."""
+        if self.is_of_several:
             return self._explaining_by_several(change)
         for node in self.nodes:
             if _explains_alone(self.explains, node, change):
@@ -147,8 +152,9 @@ def _is_of_first_element(node: FaultyNode, change: Change) -> bool:
         (name,) = change.outputs
         return node.reached[name] is Reach.ANYWHERE or change.elements == frozenset((0,))
     if isinstance(change, GoTogether):
+        # Of what reads a whole mask no correlation shows an element that stands still.
         for name, element in zip(change.both, change.elements, strict=True):
-            if name in node.reached and element == 0:
+            if element == 0 and node.reached.get(name, Reach.ANYWHERE) < Reach.ANYWHERE:
                 return True
     return False
 
@@ -175,6 +181,19 @@ class OfOriginal:
         """The sentences of the faults that explain a difference."""
         said = [cause.explaining(change) for cause in self.causes]
         return [text for text in said if text is not None]
+
+    def others(self, changes: Sequence[Change]) -> list[str]:
+        """The sentences of the faults that explain none of these differences.
+
+        Nor does one that says of the other of two nodes what explains a difference.
+        """
+        used: set[str] = set()
+        for cause in self.causes:
+            said = {cause.explaining(change) for change in changes} - {None}
+            if said and cause.is_of_several:
+                used |= {node.text for node in cause.nodes}
+            used |= {text for text in said if text is not None}
+        return [fault for fault in self.faults if fault not in used]
 
 
 def of_original(original: Path, runtime: str) -> OfOriginal:

@@ -220,15 +220,22 @@ class ComparedLaws:
         """What follows the verdict in its line."""
         if self.repeats:
             return ": the original repeats itself in each run. One run of each:"
-        known = sum(bool(each.known) for each in self.explained)
-        if known and self.is_ok is False:
-            count = len(self.differences)
-            of_them = "each difference" if known == count else f"{known} of {count} differences"
-            return f". Known faults of the original explain {of_them}:"
+        if self.about_known:
+            return f". {self.about_known}:"
         if self.is_blind:
             few = f"{self.counted} show no difference, {self.least_runs} can"
             return f": {few}, and {FEW} tell more. {self._remedy}"
         return ":" if self.differing else "."
+
+    @property
+    def about_known(self) -> str:
+        """How many differences known faults of the original explain; empty where none do."""
+        known = sum(bool(each.known) for each in self.explained)
+        if self.is_ok is not False or known == 0:
+            return ""
+        count = len(self.differences)
+        of_them = "each difference" if known == count else f"{known} of {count} differences"
+        return f"Known faults of the original explain {of_them}"
 
     @property
     def differing(self) -> list[str]:
@@ -242,8 +249,7 @@ class ComparedLaws:
         """The faults that explain no difference that is printed."""
         if self.repeats:
             return [*self.faults]
-        said = {fault for each in self.explained for fault in each.known}
-        return [fault for fault in self.faults if fault not in said]
+        return self.of_original.others(self.differences)
 
     @property
     def not_judged(self) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._command.inspect.known.merged import MERGED_ZEROS, is_merged
+from onnx_philox._command.inspect.known.merged_in_onnx import MERGED_ZEROS, is_merged
 from onnx_philox._command.inspect.known.met_nodes import (
     NORMALS,
     UNIFORMS,

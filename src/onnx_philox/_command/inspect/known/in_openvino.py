@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import openvino as ov
 
+from onnx_philox._command.inspect.known.merged_in_ir import MERGED_ZEROS, MergedZeros
 from onnx_philox._command.inspect.known.probed import NEGATIVE
-from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour, Said
+from onnx_philox._command.inspect.known.row import OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._openvino_models.graphs import constant
 from onnx_philox._rewriting.report import RandomNode
@@ -47,17 +47,6 @@ WIDE = KnownBehaviour(
     after="draws the whole range",
     label="31 bits",
 )
-MERGED_ZEROS = KnownBehaviour(
-    "seeds of 0 that are merged in an IR",
-    OPENVINO,
-    is_wrong=True,
-    says="OpenVINO draws it and {other} once, as one node: they read the same, and their seeds are "
-    "0.",
-    met_by="the attributes of two RandomUniforms and what they read; not both are results",
-    after="draws numbers of its own",
-    label="not independent",
-    explains=Explains.SEVERAL_NODES,
-)
 ROWS = (UNSEEDED, UINT32, WIDE, MERGED_ZEROS)
 
 
@@ -69,13 +58,13 @@ class Subtracted:
     is_read_elsewhere: bool
 
 
-def said(node: ov.Node, record: RandomNode, among: Collection[str]) -> Iterator[Said]:
+def said(node: ov.Node, record: RandomNode, among: MergedZeros) -> Iterator[Said]:
     """What to say of a node that OpenVINO draws.
 
     Args:
         node: It.
         record: What a search says of it.
-        among: The names by which OpenVINO tells the random nodes of the model apart.
+        among: The random nodes of the model.
     """
     if node.get_type_name() != "RandomUniform":
         return
@@ -91,49 +80,9 @@ def said(node: ov.Node, record: RandomNode, among: Collection[str]) -> Iterator[
     convert = _conversion_to_uint32(node) if is_of_words else ""
     if convert:
         yield UINT32.said(convert=convert)
-    other = None if has_seed else _merged_with(node, among)
+    other = None if has_seed else among.merged_with(node)
     if other is not None:
         yield MERGED_ZEROS.said(other=other.get_friendly_name())
-
-
-def _merged_with(node: ov.Node, among: Collection[str]) -> ov.Node | None:
-    """Another node with seeds of 0 that OpenVINO takes for this one; None for none.
-
-    It looks for such nodes from each output that several read, and leaves two results alone.
-    """
-    is_result = _is_result(node)
-    for value in node.input_values():
-        for target in value.get_target_inputs():
-            other = target.get_node()
-            if other.get_name() == node.get_name() or other.get_name() not in among:
-                continue
-            if _is_equal(node, other) and not (is_result and _is_result(other)):
-                return other
-    return None
-
-
-def _is_equal(node: ov.Node, other: ov.Node) -> bool:
-    if other.get_type_name() != node.get_type_name():
-        return False
-    if other.get_attributes() != node.get_attributes():
-        return False
-    pairs = zip(node.input_values(), other.input_values(), strict=True)
-    return all(_is_equal_value(one, another) for one, another in pairs)
-
-
-def _is_equal_value(one: ov.Output, other: ov.Output) -> bool:
-    """Whether two inputs are one output, or equal constants."""
-    if one == other:
-        return True
-    number = constant(one)
-    other_number = constant(other)
-    if number is None or other_number is None:
-        return False
-    return number.dtype == other_number.dtype and np.array_equal(number, other_number)
-
-
-def _is_result(node: ov.Node) -> bool:
-    return any(reader.get_type_name() == "Result" for reader in _readers(node))
 
 
 def _wide_range(node: ov.Node) -> tuple[int, int] | None:

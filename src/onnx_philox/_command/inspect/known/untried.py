@@ -78,18 +78,19 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
 
 def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
     from onnx_philox._command.inspect.known import in_openvino
+    from onnx_philox._command.inspect.known.merged_in_ir import MergedZeros
     from onnx_philox._rewriting.in_openvino.files import openvino_model_of
     from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 
     # Its nodes forget who reads them when it goes.
     model = openvino_model_of(given)
     every = find_nodes(model)
-    names = {each.site.node.get_name() for each in every}
+    among = MergedZeros(each.site.node for each in every)
     for each in every:
         if isinstance(each, Irreplaceable):
             continue
         record = each.record()
-        for said in in_openvino.said(each.site.node, record, names):
+        for said in in_openvino.said(each.site.node, record, among):
             yield record.called, "openvino", said
         place = in_openvino.subtracted(each.site.node)
         if place.is_so:
