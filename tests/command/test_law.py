@@ -264,8 +264,10 @@ def test_a_law_that_a_rewrite_changed_is_told(original, new, inputs, told, tmp_p
 
 def saved(body: str, name: str) -> tuple[Path, Path]:
     """The files of a model and of its rewrite."""
-    (folder := Path(name)).mkdir()
-    return pair(body, folder)[::-1]
+    folder = Path(name)
+    folder.mkdir()
+    new, original = pair(body, folder)
+    return original, new
 
 
 @pytest.fixture

@@ -34,6 +34,12 @@ DROPOUTS = """g (float[1,16] x, float[16,2] w) => (float[1,16] y, float[1,16] z,
     h = MatMul (y, w) }"""
 ONE_DROPOUT = """g (float[1,16] x) => (float[1,16] y) <float r = {0.4}, bool on = {1}> {
     y = Dropout (x, r, on) }"""
+# OpenVINO draws the condition once, and takes one branch alone.
+BRANCHES = """g (float[4,8] x) => (float[4,8] y) <float half = {0.5}> {
+    u = RandomUniform <shape = [1]> () less = Less (u, half) c = Squeeze (less)
+    y = If (c) <
+        then_branch = a () => (float[4,8] t) { t = RandomNormalLike <mean = 4.> (x) },
+        else_branch = b () => (float[4,8] e) { e = RandomUniformLike (x) }> }"""
 NOISES = """g (float[4,8] x) => (float[4,8] y, float[4,8] z, float[4,8] v)
     { a = RandomUniformLike (x) b = RandomUniformLike (x) c = RandomNormalLike (x)
     y = Add (a, x) z = Mul (b, x) v = Mul (c, x) }"""
@@ -96,6 +102,9 @@ CASES = {
     ),
     "nodes without seeds that are merged": Case(
         NOISES, {("y", "z"): (READ_THE_SAME,), ("v",): (NORMALS,)}, runtime=IR
+    ),
+    "normals of two equal uniforms, and values that go together": Case(
+        BRANCHES, {("y",): (NORMALS,), ("y", "y"): ()}, runtime=IR
     ),
     "seeds that are multiples": Case(
         MULTIPLES,

@@ -21,7 +21,7 @@ from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.clock import Clock
 from onnx_philox._command.compare.law.faults_of_original import of_original
 from onnx_philox._command.compare.law.law_page import write_page
-from onnx_philox._command.compare.law.law_report import Batch, ComparedLaws
+from onnx_philox._command.compare.law.law_report import ComparedLaws, OpenBatch
 from onnx_philox._command.compare.law.noise import FedInputs, FedServing
 from onnx_philox._command.compare.law.running import Running, check_same
 from onnx_philox._command.compare.law.seen import Shown
@@ -117,13 +117,13 @@ def _first_runtime(given: Given, given_original: Given) -> str:
     return next(each.name for each in RUNTIMES.values() if each.takes_ir or not has_ir)
 
 
-def _open_batch(ports: Sequence[Port], given: Arrays) -> Batch | None:
+def _open_batch(ports: Sequence[Port], given: Arrays) -> OpenBatch | None:
     """The first input whose first dimension the original leaves open."""
     for port in ports:
         # Integers without rows may be a shape.
         is_of_rows = port.dtype is not None and (port.dtype.kind == "f" or port.rank > 1)
         if port.name in given and is_of_rows and port.has_open_batch:
-            return Batch(port.name, given[port.name].shape[0])
+            return OpenBatch(port.name, given[port.name].shape[0])
     return None
 
 

@@ -137,6 +137,8 @@ def _explains_alone(explains: Explains, node: FaultyNode, change: Change) -> boo
     reads = [name for name in change.outputs if name in node.reached]
     if not reads:
         return False
+    if explains is Explains.VALUES:
+        return isinstance(change, OfValues)
     if explains is Explains.FIRST_ELEMENT:
         return _is_of_first_element(node, change)
     if explains is Explains.INVERSION and isinstance(change, OfValues):
@@ -261,10 +263,16 @@ class _Gathered:
             if sentence.text == today.trial.sentence and today.trial.behaviour in FAILURES:
                 # The model ran, so that explains nothing of it.
                 continue
-            name, explains, other = text, Explains.ALL, ""
-            if sentence.text in known:
-                row = known[sentence.text]
-                name, explains, other = row.known.name, row.known.explains, row.other
+            row = known.get(sentence.text)
+            if row is None:
+                # What a trial shows.
+                name = text
+                explains = Explains.ALL
+                other = ""
+            else:
+                name = row.known.name
+                explains = row.known.explains
+                other = row.other
             cause = self._causes.setdefault(name, Fault(explains))
             cause.nodes.append(FaultyNode(text, found.node.called, reached, other))
 

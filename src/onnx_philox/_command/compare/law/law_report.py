@@ -51,7 +51,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Batch:
+class OpenBatch:
     """The first dimension of an input, whose size the model leaves open."""
 
     input: str
@@ -89,7 +89,7 @@ class ComparedLaws:
     """What of the outputs is not compared."""
     fed: Sequence[str] = ()
     """The inputs that the model draws and the original is fed, and their laws: `noise=normal`."""
-    batch: Batch | None = None
+    batch: OpenBatch | None = None
     """What each run has more values with, if it is made larger; None where nothing is known."""
     of_original: OfOriginal = field(default_factory=OfOriginal)
     """What the runtime does with the original, where something differs."""

@@ -318,8 +318,11 @@ class Together:
     def kurtoses(self) -> Floats:
         """Of the ranks of each column, in both models: the mean fourth power by the square's."""
         runs = 2 * max(self.runs, 1)
-        squares = np.diagonal(self._products, axis1=1, axis2=2).sum(0) / runs
-        return np.asarray(self._fourth / runs / np.square(np.maximum(squares, _TINY)))
+        squares_of_both = np.diagonal(self._products, axis1=1, axis2=2)
+        mean_squares = squares_of_both.sum(0) / runs
+        mean_fourths = self._fourth / runs
+        divisors = np.square(np.maximum(mean_squares, _TINY))
+        return np.asarray(mean_fourths / divisors)
 
     def frequent_shares(self) -> Floats:
         """How often each column has its most frequent value, in both models."""

@@ -43,6 +43,7 @@ NORMALS = KnownBehaviour(
     "deviations below the mean.",
     met_by="a RandomNormal or RandomNormalLike without a seed",
     after="draws normals of two independent uniforms",
+    explains=Explains.VALUES,
 )
 ROWS = (FIRST_ELEMENT, SEEDS_IN_ORDER, NORMALS)
 

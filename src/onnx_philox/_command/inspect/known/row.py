@@ -16,6 +16,7 @@ class Explains(Enum):
 
     ALL = "all"
     INVERSION = "a share of p that is 1 - p, and all of what is computed of that"
+    VALUES = "the law of each value, but not which go together"
     FIRST_ELEMENT = "that of the first element"
     SEVERAL_NODES = "that of which go together, and of what is computed of several such nodes"
 
