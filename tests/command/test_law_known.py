@@ -15,11 +15,12 @@ from onnx_philox._command.compare.law import ComparedLaws, compare_laws, write_p
 from onnx_philox._command.compare.law.change import Change, GoTogether
 from onnx_philox._command.inspect.known import faults
 from onnx_philox._command.wanted import WantedRuns
-from tests.command.test_law import pair, saved
+from tests.command.test_law import ONES, RECOMPUTED, pair, saved
 from tests.common import cli
 from tests.common import openvino_models as made
 
-ORT, IR = "onnxruntime", "openvino"
+ORT = "onnxruntime"
+IR = "openvino"
 FIRST_ELEMENT = faults.FIRST_ELEMENT.says
 SEEDS_IN_ORDER = faults.SEEDS_IN_ORDER.says
 INVERTED = "Bernoulli-15: It is inverted: where p is 0.1, "
@@ -61,6 +62,9 @@ OTHER_COINS = COINS.replace(
 WIDER_COINS = COINS.replace("scale: float = 1.0", "scale: float = 1.4")
 SHARES = (f"p={[[0.2] * 8]}",)
 
+# Of equal seeds a rewrite warns.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 Known = dict[tuple[str, ...], tuple[str, ...]]
 """By the outputs of a difference, in which words its faults are told; none of what is not known."""
 
@@ -99,6 +103,16 @@ CASES = {
         {("y",): ()},
         {("y", "y"): (SEEDS_IN_ORDER,)},
         new=ONE_DROPOUT.replace("0.4", "0.6"),
+    ),
+    # A rewrite that keeps no seeds parts them.
+    "Dropouts of one seed": Case(
+        RECOMPUTED,
+        {("loss", "w_gradient"): (), ("w_gradient",): (FIRST_ELEMENT, SEEDS_IN_ORDER)},
+        {
+            ("w_gradient", "w_gradient"): (FIRST_ELEMENT, SEEDS_IN_ORDER),
+            ("loss",): (FIRST_ELEMENT, SEEDS_IN_ORDER),
+        },
+        inputs=ONES,
     ),
     "nodes without seeds that are merged": Case(
         NOISES, {("y", "z"): (READ_THE_SAME,), ("v",): (NORMALS,)}, runtime=IR
