@@ -321,6 +321,17 @@ def of_two_noises(kind: str, reads: str = "x", attributes: str = "") -> str:
     )
 
 
+SIZE = "{} = Constant <value_ints = [64]> ()"
+
+
+def of_two_noises_of_shapes(shape: str, other_shape: str) -> str:
+    """Two uniforms without seeds of these shapes, each of which another node reads."""
+    zeros = f"k = ConstantOfShape ({shape})  l = ConstantOfShape ({other_shape})"
+    return (
+        f"{zeros}  a = RandomUniformLike (k)  b = RandomUniformLike (l)  c = Neg (a)  d = Neg (b)"
+    )
+
+
 # Two nodes without seeds, whose outputs are two of a, b, c, d; and whether OpenVINO merges them.
 MERGED = [
     (of_two_noises("RandomUniformLike"), "c, d", True),
@@ -330,6 +341,10 @@ MERGED = [
     (of_two_noises("RandomUniformLike"), "a, b", False),
     (of_two_noises("RandomUniformLike").replace("Neg", "Identity"), "a, d", False),
     (of_two_noises("RandomUniformLike", reads="w"), "c, d", False),
+    (f"s = Shape (x)  {of_two_noises_of_shapes('s', 's')}", "c, d", True),
+    (f"s = Shape (x)  t = Shape (x)  {of_two_noises_of_shapes('s', 't')}", "c, d", True),
+    (f"{SIZE.format('s')}  {of_two_noises_of_shapes('s', 's')}", "c, d", True),
+    (f"{SIZE.format('s')}  {SIZE.format('t')}  {of_two_noises_of_shapes('s', 't')}", "c, d", False),
     (of_two_noises("RandomUniformLike", attributes="<high = 2.0>"), "c, d", False),
 ]
 

@@ -35,8 +35,10 @@ _MOST_NUMBERS = 64
 def is_merged(met: Met, among: MetNodes) -> Mapping[str, str] | None:
     """The details of a node that is merged with another; None of others."""
     is_result = _is_result(met)
+    read = _read_by(met)
     for other in among.alike(met, _what_it_is):
-        if other is not met and not (is_result and _is_result(other)):
+        are_results = is_result and _is_result(other)
+        if other is not met and not are_results and not read.isdisjoint(_read_by(other)):
             return {"other": other.record.called}
     return None
 
@@ -87,6 +89,21 @@ def _source(value: ir.Value | None, steps: int) -> Hashable:
         return id(value)
     read = tuple(_source(each, steps - 1) for each in node.inputs)
     return node.op_type, _attributes(node), read
+
+
+def _read_by(met: Met) -> set[ir.Value]:
+    """What a node reads, and what that is computed of."""
+    found: set[ir.Value] = set()
+    waiting = [*met.node.inputs]
+    while waiting:
+        value = waiting.pop()
+        if value is None or value in found:
+            continue
+        found.add(value)
+        node = value.producer()
+        if node is not None and node.op_type in _COMPUTED:
+            waiting += node.inputs
+    return found
 
 
 _COMPUTED = (
