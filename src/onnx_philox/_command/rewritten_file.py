@@ -90,10 +90,12 @@ class RewrittenFile:
             console.print(_became(self.report.replaced))
         for line in self._of_nodes():
             console.print(Text(line))
-        for past in self.past[:_MOST]:
+        # Of a Bernoulli its shares say it.
+        wrong = [past for past in self.past if not past.is_of_shares]
+        for past in wrong[:_MOST]:
             console.print(Text(f"Before, {past}"))
-        if len(self.past) > _MOST:
-            more = len(self.past) - _MOST
+        if len(wrong) > _MOST:
+            more = len(wrong) - _MOST
             console.print(f"And {more} more: onnx-philox inspect {self.source} says which.")
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onnx_philox._command.inspect import search
-from onnx_philox._command.inspect.known import probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._rewriting.survey import Unrewritten
@@ -23,6 +22,8 @@ class Sentence:
     text: str
     is_wrong: bool
     """Whether the runtime does not draw what the model asks for."""
+    about: str
+    """The row that it is of, or what a trial showed: equal where nodes differ in details alone."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ class Today:
     @property
     def sentences(self) -> list[Sentence]:
         """All that is to be said, the worst first."""
-        wrong = [Sentence(said.text, True) for said in self.known if said.known.is_wrong]
-        others = [Sentence(said.text, False) for said in self.known if not said.known.is_wrong]
-        own = [Sentence(self.trial.sentence, self._is_undrawn)]
+        of_rows = [Sentence(s.text, s.known.is_wrong, s.known.name) for s in self.known]
+        wrong = [each for each in of_rows if each.is_wrong]
+        others = [each for each in of_rows if not each.is_wrong]
+        own = [Sentence(self.trial.sentence, self._is_undrawn, self.trial.sentence)]
         if self._is_undrawn:
             return [*own, *wrong, *others][:_MOST]
-        if any(said.known is probed.FROZEN_IN_PART for said in self.known):
-            # Its trial had the Subtract alone.
+        if any(said.known.is_whole for said in self.known):
             own = []
         return [*wrong[: _MOST - 1], *own, *others][:_MOST]
 

@@ -52,6 +52,7 @@ class Behaviour(Enum):
     SAME_SEQUENCE = "same sequence each session"
     SAME_IN_EACH_RUN = "same numbers every run"
     REMOVED = "draws nothing"
+    SAME_IN_A_SECOND = "same numbers within a second"
 
 
 FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
@@ -320,7 +321,11 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
         ones = float(here["ones"])
         p = probe.p
         if abs(ones - p) >= abs(ones - (1 - p)):
-            known.append(probed.INVERTED.said(p=str(p), share=f"{ones:.1%}"))
+            known.append(probed.INVERTED.said(p=str(p), share=f"{round(ones, 1):.0%}"))
+    if behaviour is Behaviour.SAME_IN_A_SECOND:
+        known.append(probed.CLOCK.said())
+    if behaviour is Behaviour.SAME_IN_EACH_RUN and probe.is_multinomial:
+        known.append(probed.MULTINOMIAL.said())
     if here.get("request", first) != first and behaviour is Behaviour.SAME_SEQUENCE:
         known.append(probed.REQUESTS.said())
     if repeats:
@@ -333,6 +338,8 @@ def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tup
     first = here["first"]
     is_same_in_process = first == there["first"]
     is_same_in_run = first == here["second"]
+    if is_same_in_run and here.get("later", first) != first:
+        return Behaviour.SAME_IN_A_SECOND, "its seed is the time in seconds"
     if probe.has_seed and not is_same_in_process:
         return Behaviour.IGNORES_SEED, "a new process draws different numbers for the same seed"
     if probe.has_seed and first == here["other_seed"]:

@@ -30,12 +30,20 @@ NORMALS = KnownBehaviour(
 ROWS = (FIRST_ELEMENT, NORMALS)
 
 
+def met_by(runtime: str, nodes: Iterable[RandomNode]) -> dict[KnownBehaviour, list[RandomNode]]:
+    """The rows of a runtime that draws these nodes today, and which nodes meet each."""
+    met: dict[KnownBehaviour, list[RandomNode]] = {}
+    for node in nodes:
+        if node.domain not in STANDARD_DOMAINS:
+            continue
+        is_normal = node.replacement == RANDOM_NORMAL.name
+        if is_normal and not (node.seeds or node.explicit_seed):
+            met.setdefault(NORMALS, []).append(node)
+        if node.op_type == "Dropout":
+            met.setdefault(FIRST_ELEMENT, []).append(node)
+    return {row: by for row, by in met.items() if runtime in row.seen_in}
+
+
 def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
     """What a runtime does wrong where it draws these nodes today, a sentence each."""
-    nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
-    unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
-    if runtime in NORMALS.seen_in:
-        has_normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
-        return [NORMALS.says] if has_normals else []
-    has_dropouts = any(node.op_type == "Dropout" for node in nodes)
-    return [FIRST_ELEMENT.says] if has_dropouts else []
+    return [row.says for row in met_by(runtime, nodes)]

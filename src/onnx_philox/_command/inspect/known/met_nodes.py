@@ -53,10 +53,14 @@ class MetNodes:
 
     @cached_property
     def seeded_uniforms(self) -> list[tuple[Met, int]]:
-        """Uniforms with a seed, the first few, and what the numbers of seed 1 are multiplied by."""
+        """Uniforms with a seed, the first few, and what the numbers of seed 1 are multiplied by.
+
+        A Bernoulli is one that is compared with p.
+        """
         found = []
         for met in self.nodes:
-            if met.node.op_type in UNIFORMS and met.seed is not None:
+            is_uniform = met.node.op_type in UNIFORMS or is_bernoulli(met)
+            if met.is_of_onnx and is_uniform and met.seed is not None:
                 found.append((met, factor_of(met.seed)))
         return found[:_MOST_SEEDS]
 
@@ -100,6 +104,10 @@ def factor_of(seed: float) -> int:
     """What the numbers of seed 1 are multiplied by, modulo 1; below 0 where that is nearer."""
     start = start_of(seed)
     return start if start <= MODULUS // 2 else start - MODULUS
+
+
+def is_bernoulli(met: Met) -> bool:
+    return met.is_of_onnx and met.node.op_type == "Bernoulli"
 
 
 def is_unseeded(met: Met) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 ONNXRUNTIME = {"onnxruntime": "1.32.0"}
 OPENVINO = {"openvino": "2026.4.1"}
@@ -23,15 +23,17 @@ class KnownBehaviour:
         met_by: How a node that meets it is recognised.
         after: What a rewrite does about it: what a rewritten node does.
         label: A word or two for it in a table; empty where the sentence is enough.
+        is_whole: Whether the sentence stands in the place of what a trial of the node says.
     """
 
     name: str
-    seen_in: Mapping[str, str]
+    seen_in: Mapping[str, str] = field(hash=False)
     is_wrong: bool
     says: str
     met_by: str
     after: str
     label: str = ""
+    is_whole: bool = False
 
     def said(self, **details: str) -> Said:
         """What to say of a node that meets it."""

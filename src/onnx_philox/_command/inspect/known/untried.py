@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_philox._command.inspect.known import in_onnx, met_nodes, probed
+from onnx_philox._command.inspect.known import faults, in_onnx, met_nodes, probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._files.given import Given
 from onnx_philox._models.untouched import graph_of
@@ -35,6 +35,11 @@ class WrongBefore:
         release = f"{self.runtime} {self.said.known.seen_in[self.runtime]}"
         return f"{few(self.nodes)} in {release}: {self.said.text} Now it {self.said.known.after}."
 
+    @property
+    def is_of_shares(self) -> bool:
+        """Whether it is how often a Bernoulli is true, of which a report says both shares."""
+        return self.said.known is probed.INVERTED
+
     def to_json(self) -> dict[str, Any]:
         """Returns what a document says of it."""
         seen_in = self.said.known.seen_in[self.runtime]
@@ -50,11 +55,26 @@ def wrong_before(given: Given, replaced: Sequence[RandomNode]) -> list[WrongBefo
     if not replaced:
         return []
     past: dict[tuple[str, str], WrongBefore] = {}
+    removed = set()
     each_said = _said_in_ir(given) if given.of_openvino else _said_in_onnx(given)
     for node, runtime, said in each_said:
         if said.known.is_wrong:
             past.setdefault((runtime, said.text), WrongBefore([], runtime, said)).nodes.append(node)
-    return [*past.values()]
+            if said.known is probed.REMOVED:
+                removed.add(node)
+    drawn = [node for node in replaced if node.called not in removed]
+    return [*past.values(), *_of_the_whole_model(drawn, of_ir=given.of_openvino)]
+
+
+def _of_the_whole_model(drawn: Sequence[RandomNode], *, of_ir: bool) -> list[WrongBefore]:
+    """What is said once of a model, with the names of the nodes that meet it."""
+    found = []
+    for name, runtime in RUNTIMES.items():
+        if of_ir and not runtime.takes_ir:
+            continue
+        for row, nodes in faults.met_by(name, drawn).items():
+            found.append(WrongBefore([node.called for node in nodes], name, row.said()))
+    return found
 
 
 def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
@@ -71,6 +91,8 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
                 continue
             for said in in_onnx.said(met, among, runtime, is_drawn=True):
                 yield met.record.called, runtime, said
+        for runtime, said in in_onnx.of_a_trial(met):
+            yield met.record.called, runtime, said
         is_subtracted, is_read_elsewhere = in_onnx.takes_noise_from_a_subtract(met.node, types)
         if is_subtracted:
             yield from _frozen(met.record, is_read_elsewhere)
@@ -89,6 +111,9 @@ def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
         record = each.record()
         for said in in_openvino.said(each.site.node, record):
             yield record.called, "openvino", said
+        if record.op_type == "Multinomial":
+            row = probed.MULTINOMIAL if any(record.seeds or ()) else probed.CLOCK
+            yield record.called, "openvino", row.said()
         place = in_openvino.subtracted(each.site.node)
         if place.is_so:
             yield from _frozen(record, place.is_read_elsewhere)
