@@ -18,6 +18,7 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
+from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import asked_shape
 from onnx_philox._rewriting.in_openvino.drawn_shapes import shape_of_drawn
 from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows
 from onnx_philox._rewriting.in_openvino.openvino_row_walk import RowWalk
@@ -123,7 +124,8 @@ class Rows:
                 return of_count(site.title, owner.label, "")
         culprit = self._walk.culprits.get(key)
         if not places:
-            return unproved(site.title, site.called, known, batch, culprit)
+            asked = asked_shape(site.node)
+            return unproved(site.title, site.called, known, batch, culprit, asked)
         if culprit is not None and not is_named:
             return out_of_order(site.title, site.called, culprit, batch)
         (place,) = places

@@ -12,13 +12,14 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, OUTPUT_TYPE
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
 from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
+from onnx_philox._rewriting.not_rows import AskedShape
 
 IS_DRAWN_INPUT = "onnx_philox.drawn_input"
 """The key of a node's `meta` that says: it was an input."""
@@ -58,6 +59,18 @@ def draw_inputs(model: ir.Model, drawn: Sequence[DrawnInput]) -> None:
 def is_drawn_input(node: ir.Node) -> bool:
     """Whether a node draws what was an input."""
     return IS_DRAWN_INPUT in node.meta
+
+
+def asked_shape(node: ir.Node) -> AskedShape | None:
+    """The input that says the shape of a drawn input; None where something else does."""
+    if not is_drawn_input(node):
+        return None
+    operator = OPERATORS[node.op_type]
+    shape = node.inputs[operator.inputs.index(operator.size_input)]
+    if shape is None or not shape.is_graph_input():
+        return None
+    remedy = "give the batch one name in both (dynamic_axes of torch.onnx.export)"
+    return AskedShape(shape.name or "", remedy)
 
 
 def _has_default(value: ir.Value) -> bool:

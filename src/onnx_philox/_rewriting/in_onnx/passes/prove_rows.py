@@ -14,6 +14,7 @@ from onnx_philox._models.graphs import input_of, onnx_opset_for
 from onnx_philox._models.recorded_streams import names_of_batch, streams_of
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.batches import choose
+from onnx_philox._rewriting.in_onnx.passes.draw_inputs import asked_shape
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
@@ -125,7 +126,7 @@ class BatchRows:
                 return of_count(title, owner.label, "")
         culprit = self._walk.culprits.get(node)
         if not places:
-            return unproved(title, site.called, shape, batch, culprit)
+            return unproved(title, site.called, shape, batch, culprit, asked_shape(node))
         if culprit is not None and not is_named:
             return out_of_order(title, site.called, culprit, batch)
         (self.batch.places[node],) = places
