@@ -134,7 +134,16 @@ def coins(seed: float, p: float, others: str) -> list[Any]:
     return drawn
 
 
-def coins_depend() -> bool:
+def classes_of(seed: float) -> Any:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1, 2] x) => (y) '
+        f"{{ y = Multinomial <sample_size = 4096, seed = {seed}> (x) }}"
+    )
+    rare = np.log(np.array([[0.9, 0.1]], np.float32))
+    return bare_session(model).run(None, {"x": rare})[0][0]
+
+
+def choices_depend() -> bool:
     def correlation(seed: float, p: float, others: str) -> float:
         return float(np.corrcoef(*coins(seed, p, others))[0, 1])
 
@@ -143,12 +152,22 @@ def coins_depend() -> bool:
         and correlation(1.0, 0.5, "Bernoulli <seed = -3.0>") < -0.9
         and correlation(2.0, 0.5, "RandomUniformLike <seed = 1.0>") > 0.3
         and abs(correlation(20.0, 0.1, "Bernoulli <seed = 21.0>")) < 0.1
+        and float(np.corrcoef(classes_of(1.0), classes_of(2.0))[0, 1]) > 0.3
     )
 
 
-def coins_read_uniforms() -> bool:
+def choices_read_uniforms() -> bool:
     falls, uniform = coins(1.0, 0.25, "RandomUniformLike <seed = 0.0>")
-    return np.array_equal(falls, uniform > 0.25)
+    of_classes = one("y = RandomUniform <shape = [4096], seed = 1.0, dtype = 11> ()")
+    chosen = np.array_equal(classes_of(1.0), of_classes > 0.9)
+    return np.array_equal(falls, uniform > 0.25) and chosen
+
+
+def negates() -> bool:
+    first, second = (
+        one(f"y = RandomNormal <shape = [64], seed = {seed}> ()") for seed in (1.0, -3.0)
+    )
+    return bool(np.allclose(first, -second, atol=1e-4))
 
 
 def merges() -> bool:
@@ -369,8 +388,9 @@ BARE: dict[str, Callable[[], bool]] = {
     "Bernoulli of a file": wants_bytes,
     "Multinomial with a seed": begins_anew,
     "Multinomial without a seed": takes_the_time,
-    "a Bernoulli of seeds that are multiples": coins_depend,
-    "a Bernoulli and a uniform of one seed": coins_read_uniforms,
+    "choices of seeds that are multiples": choices_depend,
+    "a uniform and a choice of one seed": choices_read_uniforms,
+    "normals of opposite seeds": negates,
     "merged nodes": merges,
     "requests that share numbers": requests_share,
     "removed Dropout": removes,

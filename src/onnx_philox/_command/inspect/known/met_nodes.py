@@ -53,15 +53,20 @@ class MetNodes:
 
     @cached_property
     def seeded_uniforms(self) -> list[tuple[Met, int]]:
-        """Uniforms with a seed, the first few, and what the numbers of seed 1 are multiplied by.
+        """The first few nodes with a seed that read uniforms, and what those are multiplied by.
 
-        A Bernoulli is one that is compared with p.
+        The number is that by which the uniforms of seed 1 are multiplied.
         """
         found = []
         for met in self.nodes:
-            is_uniform = met.node.op_type in UNIFORMS or is_bernoulli(met)
-            if met.is_of_onnx and is_uniform and met.seed is not None:
+            if reads_uniforms(met) and met.seed is not None:
                 found.append((met, factor_of(met.seed)))
+        return found[:_MOST_SEEDS]
+
+    @cached_property
+    def seeded_normals(self) -> list[Met]:
+        """The first few normals with a seed."""
+        found = [met for met in self.nodes if met.node.op_type in NORMALS and met.seed is not None]
         return found[:_MOST_SEEDS]
 
     @cached_property
@@ -108,6 +113,16 @@ def factor_of(seed: float) -> int:
 
 def is_bernoulli(met: Met) -> bool:
     return met.is_of_onnx and met.node.op_type == "Bernoulli"
+
+
+def is_choice(met: Met) -> bool:
+    """Whether a node compares uniforms with probabilities."""
+    return met.is_of_onnx and met.node.op_type in ("Bernoulli", "Multinomial")
+
+
+def reads_uniforms(met: Met) -> bool:
+    """Whether each of its numbers is of one uniform."""
+    return is_choice(met) or (met.is_of_onnx and met.node.op_type in UNIFORMS)
 
 
 def is_unseeded(met: Met) -> bool:

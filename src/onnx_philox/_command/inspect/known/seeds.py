@@ -13,8 +13,9 @@ from onnx_philox._command.inspect.known.met_nodes import (
     Met,
     MetNodes,
     factor_of,
-    is_bernoulli,
+    is_choice,
     is_unseeded,
+    reads_uniforms,
 )
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, KnownBehaviour
 from onnx_philox._command.inspect.known.structural import Details, Structural
@@ -24,21 +25,21 @@ _LEAST_CORRELATION = 0.01
 
 
 def _is_multiple(met: Met, among: MetNodes) -> Details | None:
-    return _of_its_multiple(met, among, has_bernoulli=False)
+    return _of_its_multiple(met, among, has_choice=False)
 
 
 def _falls_with_a_multiple(met: Met, among: MetNodes) -> Details | None:
-    return _of_its_multiple(met, among, has_bernoulli=True)
+    return _of_its_multiple(met, among, has_choice=True)
 
 
-def _of_its_multiple(met: Met, among: MetNodes, *, has_bernoulli: bool) -> Details | None:
-    """The node that depends most on this one, of uniforms alone or of pairs with a Bernoulli."""
-    if met.seed is None or not (met.node.op_type in UNIFORMS or is_bernoulli(met)):
+def _of_its_multiple(met: Met, among: MetNodes, *, has_choice: bool) -> Details | None:
+    """The node that depends most on this one, of uniforms alone or of pairs with a choice."""
+    if met.seed is None or not reads_uniforms(met):
         return None
     factor = factor_of(met.seed)
     best, details = _LEAST_CORRELATION, None
     for other, other_factor in among.seeded_uniforms:
-        if (is_bernoulli(met) or is_bernoulli(other)) is not has_bernoulli:
+        if (is_choice(met) or is_choice(other)) is not has_choice:
             continue
         correlation = _correlation(factor, other_factor)
         if abs(correlation) >= best and _are_of_one_sequence(met, other):
@@ -72,7 +73,7 @@ def _is_one_seed(met: Met, among: MetNodes) -> Details | None:
         return None
     for each in among.of_one_seed[own.seeded]:
         other = each.record
-        if own.explicit_seed != other.explicit_seed and is_bernoulli(met) is is_bernoulli(each):
+        if own.explicit_seed != other.explicit_seed and _is_of_one_kind(met, each):
             return {
                 "other": other.called,
                 "seed": str(own.explicit_seed),
@@ -85,8 +86,25 @@ def _reads_the_same_numbers(met: Met, among: MetNodes) -> Details | None:
     if met.record.seeded is None:
         return None
     for each in among.of_one_seed[met.record.seeded]:
-        if is_bernoulli(met) is not is_bernoulli(each):
+        if not _is_of_one_kind(met, each):
             return {"other": each.record.called}
+    return None
+
+
+def _is_of_one_kind(met: Met, other: Met) -> bool:
+    """Whether two nodes make the same of equal numbers."""
+    if is_choice(met) or is_choice(other):
+        return met.node.op_type == other.node.op_type
+    return True
+
+
+def _negates(met: Met, among: MetNodes) -> Details | None:
+    if met.node.op_type not in NORMALS or met.seed is None:
+        return None
+    for other in among.seeded_normals:
+        if other.seed is not None and factor_of(met.seed) == -factor_of(other.seed):
+            if _are_of_one_sequence(met, other):
+                return {"other": other.record.called}
     return None
 
 
@@ -149,22 +167,32 @@ MULTIPLES = KnownBehaviour(
     label="not independent",
 )
 COINS = KnownBehaviour(
-    "a Bernoulli of seeds that are multiples",
+    "choices of seeds that are multiples",
     ONNXRUNTIME,
     is_wrong=True,
     says="Its uniforms are those of seed 1, times {seed}, modulo 1, and those of {other} times "
-    "{other_seed}: for most p of a Bernoulli the two depend on each other.",
-    met_by="the seeds of two nodes, of which one is a Bernoulli",
+    "{other_seed}: for most probabilities the two depend on each other.",
+    met_by="the seeds of two nodes, of which one is a Bernoulli or a Multinomial",
     after="draws independent numbers",
     label="not independent",
 )
 SAME_NUMBERS = KnownBehaviour(
-    "a Bernoulli and a uniform of one seed",
+    "a uniform and a choice of one seed",
     ONNXRUNTIME,
     is_wrong=True,
-    says="It reads the numbers that {other} reads: a Bernoulli compares uniforms with p.",
-    met_by="the seeds, types and sizes of a uniform and a Bernoulli",
+    says="It reads the uniforms that {other} reads: a Bernoulli or a Multinomial compares them "
+    "with probabilities.",
+    met_by="the seeds, types and sizes of two nodes, of which one is a Bernoulli or a Multinomial",
     after="draws numbers of its own, or the same with keep_seeds",
+    label="not independent",
+)
+NEGATED = KnownBehaviour(
+    "normals of opposite seeds",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="It draws what {other} draws, times -1: their seeds add up to 0 there.",
+    met_by="the seeds of two normals",
+    after="draws independent numbers",
     label="not independent",
 )
 ONE_SEED = KnownBehaviour(
@@ -218,6 +246,7 @@ ROWS = (
     Structural(SAME_NUMBERS, _reads_the_same_numbers),
     Structural(MULTIPLES, _is_multiple),
     Structural(COINS, _falls_with_a_multiple),
+    Structural(NEGATED, _negates),
     Structural(ONE_NUMBER, _has_one_number),
     Structural(BRANCHES, _repeats_the_other_branch),
     Structural(F64, _is_f64),
