@@ -17,6 +17,8 @@ _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _ONNXRUNTIME_LOAD = "Exception during initialization: "
 # The place in its sources, and the function with the types of its arguments.
 _ONNXRUNTIME_PLACE = re.compile(r"^\S+\.(cc|h):\d+ .+?\) (?=[A-Z])")
+# What it says of a node, with the types of its values, before what is wrong with it.
+_ONNXRUNTIME_INVALID = re.compile(r"^This is an invalid model\. In Node, \(.* , Error (?=No Op )")
 _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
 # pybind11's list of the Python frames.
 _FRAMES = re.compile(r"\n\nAt:\n.*?(?=\n\n|\Z)", re.DOTALL)
@@ -44,6 +46,7 @@ def sentence(text: str) -> str:
     """
     text = _ONNXRUNTIME_CODE.sub("", text.strip()).removeprefix(_ONNXRUNTIME_LOAD)
     text = text.rpartition(_ONNXRUNTIME_STATUS)[2]
+    text = _ONNXRUNTIME_INVALID.sub("", text)
     text = _ONNXRUNTIME_PLACE.sub("", _ONNXRUNTIME_NODE.sub("", text))
     before, _, summary = _FRAMES.sub("", text).partition("\nSummary:")
     lines = [_OPENVINO_NODE.sub("", line.strip()) for line in before.splitlines()]

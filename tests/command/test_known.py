@@ -348,8 +348,9 @@ def test_a_node_has_at_most_three_sentences_among_them_what_it_did() -> None:
     details = dict.fromkeys(("seed", "other", "other_seed", "correlation"), "1")
     known = [row.said(**details) for row in wrong]
     trial = trials.Trial(trials.Behaviour.SAME_SEQUENCE, "it begins again")
-    sentences = Today(trial, known).sentences
+    sentences = Today(trial, known, "RandomUniform").sentences
     assert [each.is_wrong for each in sentences] == [True, True, False]
     assert sentences[2].text == "same sequence each session: it begins again"
     gone = trials.Trial(trials.Behaviour.NOT_LOADED, "no kernel")
-    assert Today(gone, [in_onnx.NO_KERNEL.said()]).sentences[0].text == "does not load: no kernel"
+    without_kernel = Today(gone, [in_onnx.NO_KERNEL.said()], "RandomUniform")
+    assert without_kernel.sentences[0].text == "does not load: no kernel"

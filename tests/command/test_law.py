@@ -524,9 +524,8 @@ def test_what_a_runtime_does_wrong_is_named_as_the_originals(noise):
     still = MODELS / "mc_dropout.onnx"
     rewriting.rewrite_file(still, "dropout.onnx")
     given = cli.document("compare", "dropout.onnx", "--original", still, "--fill", code=2)
-    does, removed = given["faults"]
-    assert does.endswith(": draws nothing")
-    assert removed.endswith(": The runtime removes the node when it optimizes the model.")
+    (removed,) = given["faults"]
+    assert removed.endswith("nothing: the runtime removes the node when it optimizes the model.")
     subtracted = "g (float[2,4] x) => (float[2,4] y) { n = RandomNormalLike (x) y = Sub (x, n) }"
     frozen, new = saved(subtracted, "frozen")
     arguments = ("--original", frozen, "--fill", "--runs", 100, "--runtime", "openvino")

@@ -48,9 +48,10 @@ def _rows(
             shown = shown[: FEW - 1]
         for sentence, of_it in shown:
             yield _whom(of_it, found), Text(sentence.text, style(is_wrong=sentence.is_wrong))
-        more = len(said) - len(shown)
-        if more:
-            yield "", Text(f"And {counted(more, 'node')} likewise: --all says of which.")
+        rest = [*said.values()][len(shown) :]
+        if rest:
+            more = counted(sum(map(len, rest)), "node")
+            yield "", Text(f"And {more} likewise: --all says of which.")
 
 
 def _rank(said: dict[Sentence, list[InspectedNode]]) -> bool:

@@ -32,6 +32,8 @@ class Today:
 
     trial: Trial
     known: Sequence[Said]
+    op_type: str
+    """The operator of the node."""
 
     @property
     def is_wrong(self) -> bool:
@@ -51,11 +53,11 @@ class Today:
         of_rows = [Sentence(s.text, s.known.is_wrong, s.known.name) for s in self.known]
         wrong = [each for each in of_rows if each.is_wrong]
         others = [each for each in of_rows if not each.is_wrong]
-        own = [Sentence(self.trial.sentence, self._is_undrawn, self.trial.sentence)]
-        if self._is_undrawn:
-            return [*own, *wrong, *others][:_MOST]
+        own = [Sentence(self.trial.sentence, self._is_undrawn, self._shown)]
         if any(said.known.is_whole for said in self.known):
             own = []
+        if self._is_undrawn:
+            return [*own, *wrong, *others][:_MOST]
         return [*wrong[: _MOST - 1], *own, *others][:_MOST]
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +67,11 @@ class Today:
             "reason": self.trial.reason,
             "known": [said.to_json() for said in self.known],
         }
+
+    @property
+    def _shown(self) -> str:
+        """What the trial showed, whatever the operator is called."""
+        return self.trial.sentence.replace(self.op_type, "")
 
     @property
     def _is_undrawn(self) -> bool:
@@ -103,4 +110,5 @@ class InspectedNode:
 
     def today(self, runtime: Trials) -> Today:
         """What a runtime does with it."""
-        return Today(runtime.trials[self.probe], self.known.get(runtime.name, ()))
+        known = self.known.get(runtime.name, ())
+        return Today(runtime.trials[self.probe], known, self.node.op_type)

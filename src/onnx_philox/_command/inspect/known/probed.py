@@ -33,9 +33,10 @@ REMOVED = KnownBehaviour(
     "removed Dropout",
     ONNXRUNTIME,
     is_wrong=True,
-    says="The runtime removes the node when it optimizes the model.",
+    says="It draws nothing: the runtime removes the node when it optimizes the model.",
     met_by="the node alone between two others",
     after="drops in every run",
+    is_whole=True,
 )
 FROZEN = KnownBehaviour(
     "noise on the right of a Subtract",
