@@ -354,3 +354,50 @@ def test_a_node_has_at_most_three_sentences_among_them_what_it_did() -> None:
     gone = trials.Trial(trials.Behaviour.NOT_LOADED, "no kernel")
     without_kernel = Today(gone, [in_onnx.NO_KERNEL.said()], "RandomUniform")
     assert without_kernel.sentences[0].text == "does not load: no kernel"
+
+
+def seeded(count: int) -> onnx.ModelProto:
+    """Uniforms of the seeds 1 to count, of which each depends on another."""
+    names = [f"y{number}" for number in range(count)]
+    nodes = [f"{n} = RandomUniformLike <seed = {i + 1}.0> (x)" for i, n in enumerate(names)]
+    return of_onnx("  ".join(nodes), ", ".join(names))
+
+
+MULTIPLE = "It draws what seed 1 draws, times {}, modulo 1, as"
+
+
+@pytest.mark.parametrize("columns", ["160", "80"])
+def test_sentences_that_differ_in_details_are_said_of_few_nodes(columns, tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(seeded(6), path)
+    said = cli.text("inspect", path, env={"COLUMNS": columns})
+    assert "times 1, modulo 1, as (gives y1) does times 2: their correlation is 0.50." in said
+    assert "likewise: --all says of which." in said
+    assert MULTIPLE.format(6) not in said
+    first = said.index("It draws what seed 1 draws")
+    assert first < said.index("run after run draws on")
+    every = cli.text("inspect", path, "--all", env={"COLUMNS": columns})
+    assert "likewise" not in every
+    assert all(MULTIPLE.format(number + 1) in every for number in range(6))
+
+
+def test_a_sentence_of_some_nodes_has_their_names(tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(of_onnx("a = RandomUniformLike <seed = 1.0> (x)  y = RandomUniformLike (x)"), path)
+    said = cli.text("inspect", path, env={"COLUMNS": "160"})
+    assert "(gives a) same sequence each session" in said
+    assert "(gives y) different numbers each run" in said
+
+
+def test_operators_that_a_runtime_does_not_know_are_named_without_their_inputs(tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    kinds = ("StatelessRandomNormal", "StatelessRandomUniform", "StatelessTruncatedNormal")
+    shape = "s = Constant <value_ints = [4]> ()  k = Constant <value_ints = [1, 2]> ()"
+    nodes = [f"{kind} = {kind} (s, k)" for kind in (*kinds, "TruncatedNormal")]
+    onnx.save(of_onnx(f"{shape}  {'  '.join(nodes[:3])}  y = Neg ({kinds[0]})"), path)
+    said = cli.text("inspect", path, env={"COLUMNS": "160"})
+    for kind in kinds:
+        assert f"does not load: No Op registered for {kind} with domain_version of 17" in said
+    onnx.save(of_onnx(f"{shape}  {'  '.join(nodes)}  y = Neg ({kinds[0]})"), path)
+    said = cli.text("inspect", path, env={"COLUMNS": "160"})
+    assert "And 2 nodes likewise: --all says of which." in said
