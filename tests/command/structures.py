@@ -111,7 +111,7 @@ STRUCTURES = [
     (
         "y = Bernoulli <seed = 3.0> (x)",
         "openvino",
-        ["It loads a Bernoulli from bytes in memory; from a file's path it does not."],
+        ["OpenVINO loads a Bernoulli from bytes in memory; from a file's path it does not."],
     ),
     (
         pair("RandomUniform", "RandomNormal", (1, 2)),

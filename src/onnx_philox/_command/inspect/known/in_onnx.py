@@ -221,7 +221,7 @@ UNSEEDED_BERNOULLI = KnownBehaviour(
     "Bernoulli without a seed",
     OPENVINO,
     is_wrong=False,
-    says="It loads no Bernoulli without a seed.",
+    says="OpenVINO loads no Bernoulli without a seed.",
     met_by="a Bernoulli without a seed, alone in a model, does not load",
     after="loads without a seed",
 )
@@ -229,7 +229,7 @@ OF_A_FILE = KnownBehaviour(
     "Bernoulli of a file",
     OPENVINO,
     is_wrong=False,
-    says="It loads a Bernoulli from bytes in memory; from a file's path it does not.",
+    says="OpenVINO loads a Bernoulli from bytes in memory; from a file's path it does not.",
     met_by="a Bernoulli, alone in a model of bytes, loads",
     after="loads from both",
 )
