@@ -101,7 +101,8 @@ def verify(
 @command_options.flag(
     "--all",
     "shows_all",
-    help="Show each node. Without it, equal ones of more than 20 are shown as one.",
+    help="Show each node, and all that is said of it. Without it, equal ones of more than 20 are "
+    "shown as one, and of sentences that differ in details the first few.",
 )
 @command_options.HTML
 @command_options.JSON
