@@ -333,7 +333,7 @@ class Inspection:
         for each in self.found:
             if self.trial(runtime, each).behaviour not in none:
                 drawn.append(each.node)
-        return faults.faults(runtime.name, drawn)
+        return [each.known.says for each in faults.met(runtime.name, drawn)]
 
     @property
     def in_the_way(self) -> list[str]:

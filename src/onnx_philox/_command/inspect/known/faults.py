@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour
 from onnx_philox._contract.operators import RANDOM_NORMAL
@@ -30,20 +31,23 @@ NORMALS = KnownBehaviour(
 ROWS = (FIRST_ELEMENT, NORMALS)
 
 
-def met_by(runtime: str, nodes: Iterable[RandomNode]) -> dict[KnownBehaviour, list[RandomNode]]:
-    """The rows of a runtime that draws these nodes today, and which nodes meet each."""
-    met: dict[KnownBehaviour, list[RandomNode]] = {}
-    for node in nodes:
-        if node.domain not in STANDARD_DOMAINS:
-            continue
-        is_normal = node.replacement == RANDOM_NORMAL.name
-        if is_normal and not (node.seeds or node.explicit_seed):
-            met.setdefault(NORMALS, []).append(node)
-        if node.op_type == "Dropout":
-            met.setdefault(FIRST_ELEMENT, []).append(node)
-    return {row: by for row, by in met.items() if runtime in row.seen_in}
+@dataclass(frozen=True)
+class MetBySeveral:
+    """A row, and the nodes of a model that meet it."""
+
+    known: KnownBehaviour
+    nodes: Sequence[RandomNode]
 
 
-def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
-    """What a runtime does wrong where it draws these nodes today, a sentence each."""
-    return [row.says for row in met_by(runtime, nodes)]
+def met(runtime: str, nodes: Iterable[RandomNode]) -> list[MetBySeveral]:
+    """The rows that these nodes meet, where a runtime draws them today."""
+    of_onnx = [node for node in nodes if node.domain in STANDARD_DOMAINS]
+    normals = [node for node in of_onnx if _is_unseeded_normal(node)]
+    dropouts = [node for node in of_onnx if node.op_type == "Dropout"]
+    found = [MetBySeveral(NORMALS, normals), MetBySeveral(FIRST_ELEMENT, dropouts)]
+    return [each for each in found if each.nodes and runtime in each.known.seen_in]
+
+
+def _is_unseeded_normal(node: RandomNode) -> bool:
+    has_seed = node.seeds or node.explicit_seed
+    return node.replacement == RANDOM_NORMAL.name and not has_seed

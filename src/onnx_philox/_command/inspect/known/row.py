@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 ONNXRUNTIME = {"onnxruntime": "1.32.0"}
 OPENVINO = {"openvino": "2026.4.1"}
@@ -27,7 +27,7 @@ class KnownBehaviour:
     """
 
     name: str
-    seen_in: Mapping[str, str] = field(hash=False)
+    seen_in: Mapping[str, str]
     is_wrong: bool
     says: str
     met_by: str

@@ -72,8 +72,9 @@ def _of_the_whole_model(drawn: Sequence[RandomNode], *, of_ir: bool) -> list[Wro
     for name, runtime in RUNTIMES.items():
         if of_ir and not runtime.takes_ir:
             continue
-        for row, nodes in faults.met_by(name, drawn).items():
-            found.append(WrongBefore([node.called for node in nodes], name, row.said()))
+        for met in faults.met(name, drawn):
+            names = [node.called for node in met.nodes]
+            found.append(WrongBefore(names, name, met.known.said()))
     return found
 
 
