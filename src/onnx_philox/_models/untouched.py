@@ -17,7 +17,6 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._files import tensors
-from onnx_philox._files.given import Form, Given
 from onnx_philox._models.graphs import subgraphs
 from onnx_philox._models.readable import readable
 
@@ -210,20 +209,6 @@ def _write_integers(attribute: ir.Attr | None, result: onnx.AttributeProto) -> N
         result.i = attribute.as_int()
     elif attribute.type is ir.AttributeType.INTS:
         result.ints[:] = attribute.as_ints()
-
-
-def graph_of(given: Given) -> ir.Model:
-    """A model of ONNX to look at; the contents of the large tensors of a file stay there.
-
-    Raises:
-        ValueError: It is not one.
-        OSError: It cannot be read.
-    """
-    if given.form is Form.ONNX_IR:
-        model: ir.Model = given.model
-        return model
-    folder = given.path.parent if given.is_file else None
-    return Originals(given.proto, folder, owner=given.owner).model
 
 
 def _interface(node: ir.Node) -> tuple[Any, ...]:

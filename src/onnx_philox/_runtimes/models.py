@@ -47,6 +47,8 @@ class Served:
     """Itself: of ONNX in memory, or OpenVINO's; None for a file as it is."""
     stamp: object = ()
     """What its files were when they were read."""
+    is_itself: bool = True
+    """Whether it is the model that was given, and not what a rewrite made of that."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class ToOpen:
     """What a pipeline serves of it, if one does."""
     shows_drawn: bool = False
     """Whether the tensors that the random nodes of the main graph draw are outputs too."""
+    read: Any = None
+    """An IR that OpenVINO has read, to be changed here; None of any other model."""
 
     @property
     def path(self) -> str:
@@ -83,7 +87,10 @@ class ToOpen:
         if served is not None and served.model is not None:
             model = served.model
         elif given.is_file:
-            model = onnx.load(given.path, load_external_data=weights)
+            model = onnx.ModelProto()
+            with given.opened_file() as file:
+                model.CopyFrom(file.proto)
+                file.load_weights(model, keeps_external=not weights)
         else:
             model = given.proto
         return model, show_drawn(model) if self.shows_drawn else {}

@@ -23,7 +23,7 @@ from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import AnyPath, Model
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.in_onnx import rewrite_onnx as in_onnx
+from onnx_philox._rewriting.look import OnnxLook
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
@@ -145,11 +145,11 @@ def to_standard_file(
         asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
         given = Given.of(_FILE, source, {Form.FILE})
         place = given.target(target_file)
-        return write_standard(given, place, asked, target, inexact, progress)
+        return write_standard(OnnxLook(given), place, asked, target, inexact, progress)
 
 
 def write_standard(
-    source: Given,
+    seen: OnnxLook,
     target_file: pathlib.Path,
     asked: Asked,
     target: str,
@@ -159,10 +159,9 @@ def write_standard(
     """Rewrites a file as `to_standard_file` does."""
     choices.check_choice(OWNER, "target", target, TARGETS, OTHERS_READ)
     chosen = _target(target, inexact)
-    with source.opened_file() as file:
-        originals = Originals(file.proto, file.folder, owner=OWNER)
-        report = in_onnx.rewrite(originals.model, asked)
-        rewritten = originals.to_proto() if report.is_changed else file.proto
+    with seen.given.opened_file() as file:
+        report = seen.rewrite(asked)
+        rewritten = seen.originals.to_proto() if report.is_changed else file.proto
         result = _converted(rewritten, chosen, inexact, file.folder)
         is_kept = result is file.proto and not any(misread_by_openvino(file.proto))
         file.save(None if is_kept else result, target_file, progress or ignore)

@@ -13,20 +13,19 @@ from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import behind
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
-from onnx_philox._files.given import Given
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._progress import Progress
-from onnx_philox._record import recorded_model
 from onnx_philox._rewriting.drawn_inputs import DrawnInput
 from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_openvino import files, openvino_earlier
+from onnx_philox._rewriting.in_openvino import openvino_earlier
 from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import draw_inputs
 from onnx_philox._rewriting.in_openvino.find_openvino import Found as InModel
 from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.in_openvino.rewrite_openvino import FORMAT
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
+from onnx_philox._rewriting.look import OpenvinoLook
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
 
@@ -34,14 +33,16 @@ if TYPE_CHECKING:
     import openvino as ov
 
 
-def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
+def inspect(seen: OpenvinoLook, *, shows_all: bool, progress: Progress) -> Inspection:
     """Finds the random nodes of an IR, and tries each in OpenVINO.
 
     Raises:
         ValueError: It is no whole IR.
         OSError: It cannot be read.
     """
-    model = files.openvino_model_of(given)
+    model = seen.model
+    # A survey gives the inputs symbols.
+    unchanged = model.clone()
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
     subtracted = [in_openvino.subtracted(each.node) for each in surveyed.nodes]
@@ -60,18 +61,17 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         )
         for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
-    recorded = openvino_earlier.read(model)
+    recorded = seen.recorded
     name = recorded.state_name if recorded.is_input else None
     run = state = ""
-    states = openvino_earlier.states_in(model, recorded)
+    states = seen.states
     several = search.several_in_words(states)
     if recorded.rewritten and not several:
-        run = inside_model.command_to_run(given.path, inside_model.inputs_of_ir(model), name)
+        run = inside_model.command_to_run(seen.given.path, seen.inputs, name)
     if recorded.state is not None:
-        said = recorded.seed, recorded.generator, recorded_model.streams_of_ir(model)
-        state = search.state_in_words(name, *said)
+        state = search.state_in_words(name, recorded.seed, seen.generator, seen.streams)
     return Inspection(
-        given,
+        seen.given,
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
@@ -83,13 +83,12 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         run=run,
         next_state=None if several else recorded.next_state,
         shows_all=shows_all,
-        noise=_noise(given),
+        noise=_noise(unchanged),
     )
 
 
-def _noise(given: Given) -> noise_inputs.NoiseInputs:
-    """The inputs of an IR that may be noise."""
-    model = files.openvino_model_of(given)
+def _noise(model: ov.Model) -> noise_inputs.NoiseInputs:
+    """The inputs of an IR that may be noise; those that may become draws."""
 
     def try_to_draw(drawn: DrawnInput) -> None:
         draw_inputs(model, [drawn])

@@ -19,12 +19,11 @@ from onnx_philox._command.run.given_inputs import StatePorts
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE
-from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
-from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._rewriting.report import wants_rewrite
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
@@ -55,15 +54,16 @@ def replay(
         raise paths.no_such_file("the record", record) from None
     path = _path_of(written, model)
     named = paths.given("replay", path)
-    with refusing_as_argument():
-        found = recorded_model.files(named, named.stamp)
-        given = _rewritten(named, written)
-        streams = recorded_model.streams(given)
     name = runtime or written["runtime"]
-    loaded = served = _load(given, name, written)
-    if written["runs"][0]["run"] is None:
-        # A result of a `Pipeline`: OpenVINO may round outputs in another way where draws are some.
-        served = _load(given, name, written, shows_drawn=False)
+    with look(named, _settings(name, written).backend) as seen:
+        with refusing_as_argument():
+            found = recorded_model.files(named, named.stamp)
+            rewritten = _rewritten(seen, written)
+            streams = rewritten.streams
+        loaded = served = _load(rewritten, name, written)
+        if written["runs"][0]["run"] is None:
+            # Of a `Pipeline`: OpenVINO may round outputs in another way where draws are some.
+            served = _load(rewritten, name, written, shows_drawn=False)
     report = ReplayedRecord(record, path, written, loaded)
     report.checks += replay_checks.of_model(written, found, recorded_model.listed(streams))
     report.checks += replay_checks.of_runtime(written, loaded, document.versions())
@@ -122,10 +122,10 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
     return Path(recorded)
 
 
-def _rewritten(given: Given, written: document.Record) -> Given:
+def _rewritten(seen: ModelLook, written: document.Record) -> ModelLook:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
-    if given.of_openvino or not wants_rewrite(api.found_in(given), recorded_model.streams(given)):
-        return given
+    if seen.given.of_openvino or not wants_rewrite(seen.random_nodes, seen.streams):
+        return seen
     model = written["model"]
     words = {each: model.get(each, False) for each in ("per_row", "invert_bernoulli", "keep_seeds")}
     # Records from before had one answer.
@@ -135,18 +135,23 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     if words["per_row"]:
         batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}"
     asked = Asked(alignment=alignment, batch=batch, **words).again
-    return Given.of(given.owner, api.rewritten(given, asked))
+    return seen.rewritten(asked)
 
 
-def _load(
-    given: Given, runtime: str, written: document.Record, *, shows_drawn: bool = True
-) -> LoadedModel:
+def _settings(runtime: str, written: document.Record, *, shows_drawn: bool = True) -> Settings:
     is_same = runtime == written["runtime"]
     # Another runtime's rounding is to be the least.
     wanted = written["precision"] if is_same else loading.COMPARED
     precision = loading.precision_in(runtime, wanted)
     backend = written["backend"] if is_same else _backends.AUTO
-    return loading.load_model(given, runtime, Settings(backend, precision, shows_drawn=shows_drawn))
+    return Settings(backend, precision, shows_drawn=shows_drawn)
+
+
+def _load(
+    seen: ModelLook, runtime: str, written: document.Record, *, shows_drawn: bool = True
+) -> LoadedModel:
+    settings = _settings(runtime, written, shows_drawn=shows_drawn)
+    return loading.load_model(seen, runtime, settings)
 
 
 def _inputs(

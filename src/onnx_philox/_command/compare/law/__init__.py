@@ -10,7 +10,7 @@ the original. `printed` prints, and `page` draws.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.port import ArgumentError, Port
 
@@ -67,29 +68,31 @@ def compare_laws(
     loading.check_once("--device", devices, "here")
     given = paths.given("compare", model)
     given_original = paths.given("compare", original)
-    taken = inside_model.inside(given).inputs
-    # What the model still takes as an input becomes a draw first, as without --original.
-    still = {name: law for name, law in wanted.draw.items() if name in taken}
     clock = Clock(wanted.runs, seconds, progress)
-    with with_draws(given, still) as served:
+    with (
+        look(given) as seen,
+        look(given_original) as seen_original,
+        # What the model still takes as an input becomes a draw first, as without --original.
+        with_draws(seen, _still_inputs(seen, wanted.draw)) as served,
+    ):
         inside = inside_model.inside(served)
         inside.check_rewritten(model, wanted.seed)
-        runtime = next(iter(runtimes), None) or _first_runtime(served, given_original)
+        inside_original = inside_model.inside(seen_original)
+        runtime = next(iter(runtimes), None) or _first_runtime(served.given, given_original)
         precision = next(iter(precisions), None) or loading.precision_in(runtime)
         device = next(iter(devices), loading.Settings.device)
         settings = loading.Settings(precision=precision, device=device)
-        before = loading.load_model(given_original, runtime, settings)
+        before = loading.load_model(seen_original, runtime, settings)
         after = loading.load_model(served, runtime, settings)
         noise = FedInputs(before.inputs, wanted.draw, after.inputs, wanted.first_run)
         _check_inputs(noise.others, after.inputs, set(inside.inputs))
         of_original_alone = replace(wanted, first_run=0)
-        inside_original = inside_model.inside(given_original)
         olds = FedServing(before, of_original_alone, inside_original, noise)
         news = Serving(after, wanted, inside, like=olds)
         both = Running(olds, news, tolerances or Tolerances())
         # It tries the original's nodes, which takes seconds.
-        known = cache(partial(of_original, original, runtime))
-        look = both.run(clock, may_end=may_end, has_faults=lambda: bool(known().faults))
+        known = cache(partial(of_original, seen_original, runtime))
+        looked = both.run(clock, may_end=may_end, has_faults=lambda: bool(known().faults))
     report = ComparedLaws(
         model,
         original,
@@ -97,8 +100,8 @@ def compare_laws(
         seed=(wanted.seed or 0) if inside.takes_seed else None,
         filled=olds.filled,
         paired=both.paired,
-        look=look,
-        seen=Shown(both.paired, look),
+        look=looked,
+        seen=Shown(both.paired, looked),
         times=clock.times(),
         not_compared=both.not_compared,
         fed=[f"{name}={law}" for name, law in wanted.draw.items()],
@@ -109,6 +112,12 @@ def compare_laws(
         report.nodes = found.nodes
         report.faults = found.faults
     return report
+
+
+def _still_inputs(seen: ModelLook, draw: Mapping[str, str]) -> dict[str, str]:
+    """Of the inputs that are to be drawn those that the model still takes."""
+    taken = inside_model.inside(seen).inputs
+    return {name: law for name, law in draw.items() if name in taken}
 
 
 def _first_runtime(given: Given, given_original: Given) -> str:

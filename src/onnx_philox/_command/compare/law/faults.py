@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._rewriting.look import AnyLook
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class OfOriginal:
     """What of that is wrong."""
 
 
-def of_original(original: Path, runtime: str) -> OfOriginal:
+def of_original(original: AnyLook, runtime: str) -> OfOriginal:
     """What `inspect` finds of the original; nothing where it cannot be read."""
     # Loaded only where it is needed.
-    from onnx_philox._command.inspect import inspect
+    from onnx_philox._command.inspect import inspect_model
     from onnx_philox._command.inspect.in_words import operator_of
     from onnx_philox._command.inspect.trials import Behaviour
 
@@ -34,7 +34,7 @@ def of_original(original: Path, runtime: str) -> OfOriginal:
     said: list[str] = []
     faults: list[str] = []
     with suppress(OSError, TypeError, ValueError, ImportError):
-        report = inspect(original)
+        report = inspect_model(original)
         for trials in report.runtimes:
             if trials.name != runtime:
                 continue

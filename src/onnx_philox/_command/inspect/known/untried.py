@@ -5,19 +5,14 @@ For `rewrite`, which runs nothing: so it says in which release each behaviour wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from onnx_philox._command.inspect.known import in_onnx, met_nodes, probed
 from onnx_philox._command.inspect.known.row import Said
-from onnx_philox._files.given import Given
-from onnx_philox._models.untouched import graph_of
-from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_onnx.inferred_types import Types
-from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
-from onnx_philox._rewriting.in_onnx.rewrite_onnx import FORMAT
+from onnx_philox._rewriting.look import AnyLook, OnnxLook, OpenvinoLook
 from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes import RUNTIMES
@@ -42,27 +37,22 @@ class WrongBefore:
         return {**where, **self.said.to_json()}
 
 
-def wrong_before(given: Given, replaced: Sequence[RandomNode]) -> list[WrongBefore]:
-    """What runtimes draw of the nodes that were replaced, where the model asks for something else.
+def wrong_before(seen: AnyLook) -> list[WrongBefore]:
+    """What runtimes draw of the nodes that a rewrite replaces, where the model asks for more.
 
-    Of equal sentences the nodes are named together.
+    It must be asked before the rewrite. Of equal sentences the nodes are named together.
     """
-    if not replaced:
-        return []
     past: dict[tuple[str, str], WrongBefore] = {}
-    each_said = _said_in_ir(given) if given.of_openvino else _said_in_onnx(given)
+    each_said = _said_in_ir(seen) if isinstance(seen, OpenvinoLook) else _said_in_onnx(seen)
     for node, runtime, said in each_said:
         if said.known.is_wrong:
             past.setdefault((runtime, said.text), WrongBefore([], runtime, said)).nodes.append(node)
     return [*past.values()]
 
 
-def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
-    model = graph_of(given)
-    inline_random_functions(model)
-    types = Types(model)
-    found = FORMAT.find(model, Asked())
-    replaced = [each for each in found if not isinstance(each, Irreplaceable)]
+def _said_in_onnx(seen: OnnxLook) -> Iterator[tuple[str, str, Said]]:
+    types = seen.searched.types
+    replaced = [each for each in seen.searched.found if not isinstance(each, Irreplaceable)]
     every = [met_nodes.Met(each.site.node, each.record(), types) for each in replaced]
     among = met_nodes.MetNodes(every)
     for met in every:
@@ -76,14 +66,11 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
             yield from _frozen(met.record, is_read_elsewhere)
 
 
-def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
+def _said_in_ir(seen: OpenvinoLook) -> Iterator[tuple[str, str, Said]]:
     from onnx_philox._command.inspect.known import in_openvino
-    from onnx_philox._rewriting.in_openvino.files import openvino_model_of
     from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 
-    # Its nodes forget who reads them when it goes.
-    model = openvino_model_of(given)
-    for each in find_nodes(model):
+    for each in find_nodes(seen.model):
         if isinstance(each, Irreplaceable):
             continue
         record = each.record()

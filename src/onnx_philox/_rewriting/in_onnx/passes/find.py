@@ -73,19 +73,24 @@ _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
 def find_nodes(
-    model: ir.Model, generator: Generator = PHILOX, *, keep_seeds: bool = False
+    model: ir.Model,
+    generator: Generator = PHILOX,
+    *,
+    keep_seeds: bool = False,
+    types: Types | None = None,
 ) -> list[Outcome]:
     """What became of each random node of a model, in order, depth first; changes nothing.
 
     The functions of the model that hold random nodes must have been inlined. The generator is the
     one by which they are to be drawn. With `keep_seeds` nodes draw the same that their explicit
-    seeds tie in the runtimes.
+    seeds tie in the runtimes. `types` are those of the model, where somebody else needs them too.
 
     Raises:
         ValueError: A node reads what is computed of it.
     """
     _check_order(model)
-    types = Types(model)
+    if types is None:
+        types = Types(model)
     own = generator.rewriting()
     found: list[Outcome] = []
     of_onnx = graphs.onnx_opset_for(model)
