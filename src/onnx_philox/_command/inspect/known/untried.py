@@ -67,10 +67,12 @@ def _said_in_onnx(seen: OnnxLook) -> Iterator[tuple[str, str, Said]]:
 
 
 def _said_in_ir(seen: OpenvinoLook) -> Iterator[tuple[str, str, Said]]:
+    # Which says what to install, where OpenVINO is not.
+    model = seen.model
     from onnx_philox._command.inspect.known import in_openvino
     from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 
-    for each in find_nodes(seen.model):
+    for each in find_nodes(model):
         if isinstance(each, Irreplaceable):
             continue
         record = each.record()
