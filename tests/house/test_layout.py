@@ -38,8 +38,8 @@ _torch: _backends _contract _files _models _native _numbers _openvino_models _ph
 _pipeline: _backends _contract _files _models _numbers _record _rewriting _runtime_errors
     _runtimes
 _record: _contract _files _models _rewriting _runtimes
-_runtimes: _backends _contract _files _openvino_models _runtime_errors _standard onnx_reference
-    onnxruntime openvino
+_runtimes: _backends _contract _files _numbers _openvino_models _runtime_errors _standard
+    onnx_reference onnxruntime openvino
 _standard: _contract _files _models _numbers _philox _progress _rewriting
 _runtime_errors: _contract
 _backends: _contract _versions

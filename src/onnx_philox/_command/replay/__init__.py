@@ -18,7 +18,7 @@ from onnx_philox._command.run import beginning, given_inputs, loading
 from onnx_philox._command.run.given_inputs import StatePorts
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.streams import STATE
+from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
@@ -68,28 +68,31 @@ def replay(
     report.checks += replay_checks.of_model(written, found, recorded_model.listed(streams))
     report.checks += replay_checks.of_runtime(written, loaded, document.versions())
     report.checks += replay_checks.of_seed(written)
-    state = "" if streams is None else streams.state
-    port = next((port for port in loaded.inputs if port.name == state), None)
-    counts_runs = port is not None and StatePorts(port, None, state.endswith(STATE)).counts_runs
+    state = _state(loaded, streams)
+    counts_runs = state is not None and state.counts_runs
     report.checks += replay_checks.of_numbers(written, counts_runs=counts_runs)
-    feeds = _inputs(written, inputs, loaded.inputs, state)
+    name = "" if streams is None else streams.state
+    feeds = _inputs(written, inputs, loaded.inputs, name)
     # Before they are fed: the runtime would say less well what has another type or shape.
     report.checks += replay_checks.of_inputs(written, feeds)
+    known = {port.name for port in loaded.inputs}
+    fed = {each: array for each, array in feeds.items() if each in known}
     for done, run in enumerate(written["runs"]):
         progress(done, len(written["runs"]), f"run {run['run']}")
-        report.checks += replay_checks.of_state(run, takes_state=port is not None)
-        fed = dict(feeds)
-        if port is not None and run["state"] is not None:
-            fed[state] = port.holding(np.array(run["state"], np.uint32))
-        missing = [p.name for p in loaded.inputs if p.is_required and p.name not in fed]
+        report.checks += replay_checks.of_state(run, takes_state=state is not None)
+        # Each begins where the record says, and not where the one before it ended.
+        runs = beginning.StatedRuns(loaded, state, dict(fed))
+        if state is not None and run["state"] is not None:
+            runs.go_on_from(run["state"])
+        missing = [p.name for p in loaded.inputs if p.is_required and p.name not in runs.inputs]
         if missing:
             raise ArgumentError(
                 f"the record must hold every input of the model: got none named {missing[0]!r}. "
                 "Pass --model with the model that was recorded."
             )
         try:
-            taken = {p.name: fed[p.name] for p in loaded.inputs if p.name in fed}
-            outputs = loaded.run(taken)
+            taken = dict(runs.feeds())
+            outputs = runs.run()
             if served is not loaded:
                 outputs |= served.run(taken)
         except RunError:
@@ -103,6 +106,17 @@ def replay(
         same = report.is_same_runtime
         report.checks += replay_checks.of_run(run, hashed, following, is_same_runtime=same)
     return report
+
+
+def _state(loaded: LoadedModel, streams: Streams | None) -> StatePorts | None:
+    """The input that holds the state of the runs; None where the model says nothing of one."""
+    if streams is None:
+        return None
+    for port in loaded.inputs:
+        if port.name == streams.state:
+            # Each run begins at the state that the record gives.
+            return StatePorts(port, None, port.name.endswith(STATE))
+    return None
 
 
 def _path_of(written: document.Record, given: Path | None) -> Path:
