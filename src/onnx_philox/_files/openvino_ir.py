@@ -49,10 +49,10 @@ def check_ir(owner: str, path: Path, text: bytes) -> None:
         # OpenVINO would try each of its front ends, which print.
         refuse(owner, path, "other bytes")
     external_data.check_location(owner, path, weights_of(path).name, is_needed=_CONSTANT in text)
-    _check_seeds(text.decode("utf-8", "replace"))
+    _check_seeds(owner, text.decode("utf-8", "replace"))
 
 
-def _check_seeds(text: str) -> None:
+def _check_seeds(owner: str, text: str) -> None:
     """Refuses seeds that OpenVINO's reader or its own functions take for none."""
     for layer, data in _LAYERS.findall(text):
         said = dict(_ATTRIBUTE.findall(f"{layer} {data}"))
@@ -60,9 +60,9 @@ def _check_seeds(text: str) -> None:
             seed = said.get(name, "")
             is_number = said.get("type") == "RandomUniform" and re.fullmatch(r"-?\d+", seed)
             if is_number and not 0 <= int(seed) <= INT64_MAX:
-                node = f"RandomUniform {said.get('name', '')!r}"
+                what = f"{name} of RandomUniform {said.get('name', '')!r}"
                 allowed = "an integer from 0 to 2^63-1"
-                checks.refuse(node, name, seed, allowed, "Convert the model with such a seed.")
+                checks.refuse(owner, what, seed, allowed, "Convert the model with such a seed.")
 
 
 def refuse(owner: str, path: Path, given: str) -> NoReturn:
