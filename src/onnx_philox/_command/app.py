@@ -112,6 +112,7 @@ def inspect(model: Path, *, shows_all: bool) -> Any:
     model with the same operator, opset, attributes and types, and runs it several times. It does
     not run the model itself, or read its weights. The nodes of an IR are tried in OpenVINO alone.
     """
+    rooms.libraries.multiply_in_one_thread()
     wrong = (OSError, TypeError, ValueError, ImportError)
     with rooms.terminal.working("inspect", "reading the model", *wrong) as progress:
         return rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)

@@ -8,8 +8,6 @@ import itertools
 import json
 import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -21,6 +19,7 @@ from pathlib import Path
 
 from onnx_philox import _runtime_errors
 from onnx_philox._command import libraries
+from onnx_philox._command.inspect import processes
 from onnx_philox._command.inspect.known import probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import Probe
@@ -216,13 +215,8 @@ class _Worker:
     def __init__(self, runtime: Runtime, role: str) -> None:
         self.runtime = runtime
         self.role = role
-        self._process = subprocess.Popen(
-            [sys.executable, str(_WORKER), runtime.name, str(runtime.bare), role],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        program = (str(_WORKER), runtime.name, str(runtime.bare), role)
+        self._process = processes.start(program, RUNTIMES)
         self._seconds = _START_SECONDS
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         # A thread reads, since a read cannot be abandoned: if the runtime forked, the pipe stays
@@ -235,17 +229,14 @@ class _Worker:
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         if self._reader.ident is None:
-            assert self._process.stdout is not None
             self._process.stdout.close()
         self._process.wait()
 
     def ask(self, line: str) -> dict[str, str]:
         """The answer to a probe's line, which may have ended the process."""
-        assert self._process.stdin is not None
         if self._reader.ident is None:
             self._reader.start()
         with contextlib.suppress(OSError):
@@ -270,7 +261,6 @@ class _Worker:
         return {"failed": "hang", "reason": f"stopped after {self._seconds} s"}
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         with self._process.stdout as answers:
             for line in answers:
                 self._lines.put(line)

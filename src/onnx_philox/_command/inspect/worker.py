@@ -78,7 +78,9 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
             answer["second"] = _hash(second)
             if "requests" in probe:
                 answer["request"] = _hash(run.anew(probe["feeds"]))
-            answer["session"] = _hash(load(model)(probe["feeds"]))
+            if not others:
+                # Of a seed, another seed says whether a session reads it.
+                answer["session"] = _hash(load(model)(probe["feeds"]))
             for other_seed in others:
                 answer["other_seed"] = _hash(load(other_seed)(probe["feeds"]))
     except Exception as error:
