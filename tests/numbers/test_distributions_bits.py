@@ -186,6 +186,7 @@ def compare(isa: str, expected: str) -> None:
     print(total)
 
 
+@pytest.mark.any_processor
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize(
     ("size", "least"),
