@@ -84,30 +84,39 @@ class _Module(ABC):
         lines = []
         sign = "="
         for row in textwrap.wrap(quoted, _WIDTH - 15):
-            lines.append(f"__all__ {sign} [{row.rstrip(',')}]")
+            listed_names = row.rstrip(",")
+            lines.append(f"__all__ {sign} [{listed_names}]")
             sign = "+="
         for op in operators.OPERATORS.values():
             lines += ["", "", *self._function(op)]
-        return head + mark + "\n".join([*lines, ""])
+        functions = "\n".join([*lines, ""])
+        return head + mark + functions
 
     def _function(self, op: operators.Operator) -> Iterator[str]:
         # Arguments without a default come first.
-        positional = sorted(self.positional(op), key=lambda argument: argument[2] is not None)
+        arguments = self.positional(op)
+        positional = sorted(arguments, key=lambda argument: argument[2] is not None)
         named = list(self.named(op))
         if operators.ALIGNMENT in op.attributes:
             named.append(_attribute(operators.ALIGNMENT))
+        every = [*positional, *named]
         yield f"def {op.function}("
-        for i, (name, type_, default, _) in enumerate((*positional, *named)):
+        for i, (name, type_, default, _) in enumerate(every):
             if i == len(positional):
                 yield "    *,"
             preset = "" if default is None else f" = {default}"
             yield f"    {name}: {type_}{preset},"
         yield f") -> {self.returned(op)}:"
         yield f'    """{self.summary(op)}'
-        yield from ("", f'    The rule: docs/specification.md, "{op.rule}".', "", "    Args:")
-        for name, _, _, doc in (*positional, *named):
+        yield ""
+        yield f'    The rule: docs/specification.md, "{op.rule}".'
+        yield ""
+        yield "    Args:"
+        for name, _, _, doc in every:
             yield from _wrapped(f"{name}: {doc}")
-        yield from ("", "    Returns:", *_wrapped(self.result(op), hanging=False))
+        yield ""
+        yield "    Returns:"
+        yield from _wrapped(self.result(op), hanging=False)
         yield from ("", "    Raises:")
         for error, why in self.errors(op).items():
             yield from _wrapped(f"{error}: {why}")
@@ -133,21 +142,25 @@ def _wrapped(text: str, *, hanging: bool = True) -> list[str]:
 
 
 def _attributes(op: operators.Operator) -> list[operators.Attribute]:
-    """Those that a user chooses: not what has one value only."""
+    """The attributes that a user chooses; one with a single value is none of them."""
     return [a for a in op.attributes if len(a.allowed) != 1]
 
 
 def _own(op: operators.Operator) -> list[operators.Attribute]:
-    return [a for a in _attributes(op) if a not in (*operators.SEEDS, operators.ALIGNMENT)]
+    by_name = (*operators.SEEDS, operators.ALIGNMENT)
+    return [attribute for attribute in _attributes(op) if attribute not in by_name]
 
 
 def _attribute(a: operators.Attribute) -> Argument:
     if a.is_flag:
-        return a.name, "bool", str(bool(a.default)), a.doc
+        default = str(bool(a.default))
+        return a.name, "bool", default, a.doc
     doc = a.doc
     default = None
     if a.default is not None:
-        default = f'"{a.default}"' if a.allowed else str(a.default)
+        default = str(a.default)
+        if a.allowed:
+            default = f'"{default}"'
     if a.name == operators.OUTPUT_TYPE:
         doc += f" One of {', '.join(a.allowed)}."
     elif len(a.allowed) > 1:
@@ -156,7 +169,8 @@ def _attribute(a: operators.Attribute) -> Argument:
         doc += f" Only {a.allowed[0]}."
     else:
         most = " to 2^63-1" if a in operators.SEEDS else " or more"
-        doc = f"{doc[:-1]}; {a.minimum}{most}."
+        sentence = doc.removesuffix(".")
+        doc = f"{sentence}; {a.minimum}{most}."
     return a.name, a.type.__name__, default, doc
 
 
@@ -166,7 +180,10 @@ def _types(i: operators.Input) -> str:
 
 def _is_like(op: operators.Operator, i: operators.Input) -> bool:
     """Whether all but the first sentence of an input's text is that of the one before."""
-    kinds = [(x.role, x.types, x.optional, x.numbers and x.numbers.rule) for x in op.parameters]
+    kinds = []
+    for each in op.parameters:
+        rule = each.numbers and each.numbers.rule
+        kinds.append((each.role, each.types, each.optional, rule))
     index = op.parameters.index(i)
     return index > 0 and kinds[index] == kinds[index - 1]
 
@@ -253,7 +270,8 @@ class _Reference(_Module):
         what = []
         for index, output in enumerate(op.outputs[:-1]):
             what.append(f"the {output.name}{_type_in_numpy(op, index)}")
-        listed = ", ".join([what[0].capitalize(), *what[1:]])
+        first, *others = what
+        listed = ", ".join([first.capitalize(), *others])
         return f"{listed}, and the next state, of the state's shape."
 
     def errors(self, op: operators.Operator) -> dict[str, str]:
@@ -318,11 +336,13 @@ class _Graphs(_Module):
             )
             return i.name, "Shape", None, doc
         # What gives the size may come first, and then has a default if all after it have one.
-        is_alone = i is op.size_input and all(a.default is not None for a in _own(op))
-        is_alone = is_alone and all(other.optional for other in op.parameters if other is not i)
+        others = [other for other in op.parameters if other is not i]
+        is_alone = i is op.size_input and all(other.optional for other in others)
+        is_alone = is_alone and all(a.default is not None for a in _own(op))
         default = "None" if i.optional or is_alone else None
         if i.optional:
-            return i.name, "Any", default, _sentence(i) + _left_out(i)
+            doc = _sentence(i) + _left_out(i)
+            return i.name, "Any", default, doc
         if _is_like(op, i):
             return i.name, "Any", default, f'{i.brief} Likewise, "{i.name}".'
         none = f' None makes it the graph input "{i.name}"'
@@ -409,7 +429,9 @@ class _Factories(_Module):
         for i in op.inputs:
             if not (i.role is Role.STATE and i.optional):
                 yield self._input(op, i)
-        yield from (_attribute(a) for a in _attributes(op) if a is not operators.ALIGNMENT)
+        for attribute in _attributes(op):
+            if attribute is not operators.ALIGNMENT:
+                yield _attribute(attribute)
         for i in op.inputs:
             if i.role is Role.STATE and i.optional:
                 yield self._input(op, i)
@@ -431,7 +453,8 @@ class _Factories(_Module):
         type_ = f"type {_types(i)}" if i.types else "the output's type"
         node = f"A node or output of {type_}"
         if i.role is Role.ROW_NUMBERS:
-            types = []  # what is not constant arrives whole, up to 2^31-1
+            # What is not constant arrives whole, up to 2^31-1.
+            types = []
         constant = listed([t for t in types if t in ("f64", "i64")])
         small = "" if i.role is Role.NUMBER else " of at most 4096 elements"
         rule = ""
@@ -439,7 +462,8 @@ class _Factories(_Module):
             rule = f" It must be a constant{small} if the type is {constant}."
         if i.role is Role.DATA:
             rule = " Data of f64 reach it in f32, in which OpenVINO's CPU plugin computes them."
-        return i.name, "Any", default, _sentence(i, node) + rule + _left_out(i)
+        doc = _sentence(i, node) + rule + _left_out(i)
+        return i.name, "Any", default, doc
 
     def named(self, op: operators.Operator) -> Iterator[Argument]:  # noqa: ARG002
         yield "name", "str | None", "None", "The node's friendly name."
@@ -460,4 +484,5 @@ if __name__ == "__main__":
         if sys.argv[1:] != ["--check"]:
             module.file.write_text(module.text())
         elif module.file.read_text() != module.text():
-            sys.exit(f"{module.path} is not what the declaration says: run {Path(__file__).name}")
+            problem = f"{module.path} is not what the declaration says"
+            sys.exit(f"{problem}: run {Path(__file__).name}")

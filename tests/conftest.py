@@ -129,6 +129,7 @@ TRYING = (
     "test_cli_compare",
     "test_known",
     "test_law",
+    "test_law_known",
     "test_openvino_models",
     "test_pages",
 )

@@ -18,8 +18,7 @@
 #include "checks.h"
 #include "memory.h"
 #include "text.h"
-#include "torch_draw.h"
-#include "torch_stream.h"
+#include "torch_part.h"
 
 using namespace onnx_philox;
 
@@ -28,7 +27,7 @@ struct onnx_philox_prepared {
   Draw draw;  ///< its state holds the seeds
 };
 
-static_assert(ONNX_PHILOX_TORCH_STATE_WORDS == kTorchGeneratorWords, "the header names torch's");
+static_assert(ONNX_PHILOX_TORCH_STATE_WORDS == kTorchStateWords, "the header names torch's");
 
 namespace {
 
@@ -320,7 +319,10 @@ int onnx_philox_torch_states(const std::uint64_t* seeds, std::size_t count, std:
   return Answer(error, error_size, [=] {
     CheckArray("onnx_philox_torch_states", "seeds", seeds, count);
     CheckArray("onnx_philox_torch_states", "states", states, count);
-    for (std::size_t i = 0; i < count; ++i) SeedTorchState(seeds[i], states + i * kTorchGeneratorWords);
+    if (!kHasTorchPart) {
+      Refuse("onnx_philox_torch_states", "the library", "one without them", "one with torch's numbers", kAddTorchPart);
+    }
+    for (std::size_t i = 0; i < count; ++i) SeedTorchState(seeds[i], states + i * kTorchStateWords);
   });
 }
 

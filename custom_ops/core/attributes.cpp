@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "text.h"
+#include "torch_part.h"
 
 namespace onnx_philox {
 
@@ -99,6 +100,10 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
     if (declared.type != nullptr) attributes->output = declared.type[chosen];
     if (declared.role == AttributeRole::kAlignment) {
       attributes->is_pytorch = std::strcmp(declared.text[chosen], declared.text_default) != 0;
+      if (attributes->is_pytorch && !kHasTorchPart) {
+        const std::string given = "'" + std::string(declared.text[chosen]) + "'";
+        error = Refusal(op.name, AttributeText(declared.name), given, kAllowedWithoutTorchPart, kAddTorchPart);
+      }
     }
   }
   return error;

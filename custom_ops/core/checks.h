@@ -12,7 +12,7 @@
 //   error = CheckTogether(op, attributes, arguments);                                             // likewise
 //   error = CheckMemory(op, arguments.dimensions, attributes.output, MemoryFor(bytes));           // at run
 //   Draw draw = DrawOf(op, attributes, arguments, values);
-//   SplitDraw, Fill, WriteNextState: see kernels.h. Of torch's numbers (attributes.is_pytorch): DrawTorch, see torch_draw.h
+//   SplitDraw, Fill, WriteNextState: see kernels.h. Of torch's numbers (attributes.is_pytorch): DrawTorch, see torch_part.h
 //
 // The Python package checks the inputs in the operator's order, then the range, then the memory.
 #pragma once

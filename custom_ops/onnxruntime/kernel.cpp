@@ -9,7 +9,7 @@
 
 #include "ort_types.h"
 #include "text.h"
-#include "torch_draw.h"
+#include "torch_part.h"
 #include "widened_f16.h"
 
 namespace onnx_philox {

@@ -7,7 +7,7 @@
 
 #include "float_environment.h"
 #include "floats.h"
-#include "torch_draw.h"
+#include "torch_part.h"
 
 namespace onnx_philox {
 

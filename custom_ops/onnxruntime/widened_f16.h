@@ -25,7 +25,7 @@ std::uint16_t RoundToF16(float value);
 /// Fill (see kernels.h) of a float16 draw whose `out` are float32 elements.
 bool FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
-/// DrawTorch (see torch_draw.h) of such a draw.
+/// DrawTorch (see torch_part.h) of such a draw.
 void DrawTorchWidened(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments,
                       const Draw& draw, std::uint32_t* next_states, const ForEach& for_each);
 

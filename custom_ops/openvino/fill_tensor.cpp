@@ -9,7 +9,7 @@
 #include "number_formats.h"
 #include "openvino/core/parallel.hpp"
 #include "openvino_types.h"
-#include "torch_draw.h"
+#include "torch_part.h"
 
 namespace onnx_philox {
 

@@ -17,7 +17,7 @@
 #include "plugin_names.h"
 #include "refuse.h"
 #include "settled.h"
-#include "torch_stream.h"
+#include "torch_part.h"
 
 namespace onnx_philox {
 

@@ -124,14 +124,28 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"onnx_philox.{name}")
     if name in _PLACES:
-        with _parts.TORCH_PART.importing(f"onnx_philox.{name}"):
-            found = getattr(importlib.import_module(_PLACES[name]), name)
+        try:
+            with _parts.TORCH_PART.importing(f"onnx_philox.{name}"):
+                found = getattr(importlib.import_module(_PLACES[name]), name)
+        except _parts.PartNotInstalledError as error:
+            if _is_asked_by_an_import():
+                raise
+            # For hasattr, and for tools that look at every name.
+            raise AttributeError(str(error)) from error
     elif name == "__version__":
         found = importlib.import_module("importlib.metadata").version("onnx-philox")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found
     return found
+
+
+def _is_asked_by_an_import() -> bool:
+    """Whether `from onnx_philox import NAME` asks for a name, and not an expression.
+
+    Such an import makes of an AttributeError one of its own, which does not say what is missing.
+    """
+    return sys._getframe(2).f_code.co_name == "_handle_fromlist"
 
 
 def __dir__() -> list[str]:

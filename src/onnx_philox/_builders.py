@@ -70,7 +70,8 @@ def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
         of_size: list[int | str] = []
         if size.role is Role.DATA and given is None:
             sizes = _dimensions(op, None, rank, per_row=per_row)
-            of_size = _symbols(size.name, sizes, _rows(sizes, per_row=per_row))
+            sizes_rows = _rows(sizes, per_row=per_row)
+            of_size = _symbols(size.name, sizes, sizes_rows)
         tensor = _parameter(op, size, given, values, types, of_size)
         tensors[size.name] = tensor
         known = {size.name: _known(tensor)}
@@ -88,11 +89,13 @@ def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
             tensors[name] = _parameter(op, declared, given, values, types, of_each)
         if name in inputs:
             # A dimension of its own: as many as rows, or one.
-            tensors[name] = _input(name, declared.types[0], [f"{name}s"])
+            type_ = declared.types[0]
+            tensors[name] = _input(name, type_, [f"{name}s"])
     # Where the state may not be left out, there is nothing to say.
     if arguments.get("stateful", True) or rows is not None:
         words = alignment.generator_of(complete).words
-        tensors["state"] = _input("state", U32, _state_shape(rows, words))
+        state_shape = _state_shape(rows, words)
+        tensors["state"] = _input("state", U32, state_shape)
     in_order = {i.name: tensors.get(i.name) for i in op.inputs}
     return _model(op, in_order, dict(attributes), dimensions, rows)
 
@@ -114,19 +117,24 @@ def _parameter(
     if given is not None:
         if name in types:
             # A Python number becomes the first of them.
-            in_order = dict.fromkeys((BY_NAME[types[name]], *declared.types))
+            first = BY_NAME[types[name]]
+            in_order = dict.fromkeys((first, *declared.types))
             declared = replace(declared, types=tuple(in_order))
-        return _initializer(name, parameter_array(op, declared, given, values))
+        array = parameter_array(op, declared, given, values)
+        return _initializer(name, array)
     if declared.absent is not None:
-        return _initializer(name, np.array(declared.absent, declared.types[0].dtype))
+        type_ = declared.types[0]
+        return _initializer(name, np.array(declared.absent, type_.dtype))
     if declared.optional:
         return None
     type_ = values
     if declared.types:
-        type_ = BY_NAME[types.get(name, declared.types[0].name)]
+        first = declared.types[0]
+        type_ = BY_NAME[types.get(name, first.name)]
     if declared.role is Role.LOGITS:
         return _input(name, type_, [BATCH, "classes"])
-    return _input(name, type_, of_each if declared.role in (Role.NUMBERS, Role.DATA) else [])
+    has_several = declared.role in (Role.NUMBERS, Role.DATA)
+    return _input(name, type_, of_each if has_several else [])
 
 
 def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str]) -> None:
@@ -136,22 +144,48 @@ def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str])
         if name not in optional:
             allowed = f"names of inputs that may be left out, {', '.join(optional)}"
             remedy = "Remove it."
-            if name in [declared.name for declared in op.parameters]:
+            parameters = [declared.name for declared in op.parameters]
+            if name in parameters:
                 remedy = "Remove it: it is always a graph input."
-            checks.refuse(op, "inputs", repr(name), allowed, remedy)
+            checks.refuse(
+                op,
+                "inputs",
+                repr(name),
+                allowed,
+                remedy,
+            )
         if given.get(name) is not None:
             allowed = "left out, if it is a graph input"
-            checks.refuse(op, f"input {name!r}", "a value", allowed, "Pass one of the two.")
+            checks.refuse(
+                op,
+                f"input {name!r}",
+                "a value",
+                allowed,
+                "Pass one of the two.",
+            )
 
 
 def _check_type_name(op: Operator, name: str, given: str) -> None:
     """Refuses a type of a graph input that the operator's input does not allow."""
-    names = [t.name for t in op.input(name).types]
+    names = [type_.name for type_ in op.input(name).types]
     allowed = f"one of {', '.join(map(repr, names))}"
-    choices.check_choice(op.name, f"{name}_type", given, names, "Choose one of these.", allowed)
+    choices.check_choice(
+        op.name,
+        f"{name}_type",
+        given,
+        names,
+        "Choose one of these.",
+        allowed,
+    )
 
 
-def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) -> list[int | None]:
+def _dimensions(
+    op: Operator,
+    shape: Shape,
+    rank: int | None,
+    *,
+    per_row: bool,
+) -> list[int | None]:
     """The output's dimensions; None for each that is known only at run."""
     dimensions: list[int | None]
     if shape is None:
@@ -160,8 +194,10 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) 
             checks.refuse(op, "rank", rank, allowed, "Say how many dimensions a run will ask for.")
         dimensions = [None] * rank
     else:
+        # The first dimension may be that of the rows.
         is_open = per_row and isinstance(shape, Sequence) and bool(shape) and shape[0] is None
-        dimensions = shape_array(op, shape[1:] if is_open else shape).tolist()
+        known = shape[1:] if is_open else shape
+        dimensions = shape_array(op, known).tolist()
         if is_open:
             dimensions.insert(0, None)
         if rank is not None and rank != len(dimensions):
@@ -210,7 +246,8 @@ def _shape(dimensions: Sequence[int | None], shape: Shape) -> Tensor:
         return _input("shape", I64, [len(dimensions)])
     if None in dimensions:
         return np.array(dimensions[1:], np.int64)
-    return _initializer("shape", np.array(dimensions, np.int64))
+    known = np.array(dimensions, np.int64)
+    return _initializer("shape", known)
 
 
 def _model(
@@ -223,23 +260,41 @@ def _model(
     known = {name: _known(tensor) for name, tensor in inputs.items()}
     attributes = checks.check_node(op, known, given)
     values_type = checks.output_type(op, attributes, known)
-    outputs = [
-        _input(o.name, o.type or values_type, _symbols(op.outputs[0].name, dimensions, rows))
-        for o in op.values_outputs
-    ]
+    outputs = []
+    for output in op.values_outputs:
+        symbols = _symbols(op.outputs[0].name, dimensions, rows)
+        outputs.append(_input(output.name, output.type or values_type, symbols))
     if inputs["state"] is not None:
         words = alignment.generator_of(attributes).words
-        outputs.append(_input("next_state", U32, _state_shape(rows, words)))
+        state_shape = _state_shape(rows, words)
+        outputs.append(_input("next_state", U32, state_shape))
     shape = inputs.get("shape")
     nodes: list[onnx.NodeProto] = []
     initializers = [t for t in inputs.values() if isinstance(t, onnx.TensorProto)]
     if isinstance(shape, np.ndarray):
         checks.check_dimensions(op, "input 'shape'", shape.tolist(), values_type)
         rows_name = "rows" if shape.size else "shape"
-        nodes = [helper.make_node("Shape", ["state"], [rows_name], name=rows_name, start=0, end=1)]
+        nodes = [
+            helper.make_node(
+                "Shape",
+                ["state"],
+                [rows_name],
+                name=rows_name,
+                start=0,
+                end=1,
+            )
+        ]
         if shape.size:
             given_rows = [rows_name, "row"]
-            nodes.append(helper.make_node("Concat", given_rows, ["shape"], name="shape", axis=0))
+            nodes.append(
+                helper.make_node(
+                    "Concat",
+                    given_rows,
+                    ["shape"],
+                    name="shape",
+                    axis=0,
+                )
+            )
             initializers.insert(0, _initializer("row", shape))
     names = [name if tensor is not None else "" for name, tensor in inputs.items()]
     while not names[-1]:
@@ -282,7 +337,8 @@ def _known(tensor: Tensor) -> Known | None:
             type_ = tensor.type.tensor_type
             dimensions = []
             for d in type_.shape.dim:
-                dimensions.append(d.dim_value if d.HasField("dim_value") else None)
+                size = d.dim_value if d.HasField("dim_value") else None
+                dimensions.append(size)
             return Known(BY_ONNX[type_.elem_type], tuple(dimensions))
 
 

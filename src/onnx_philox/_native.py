@@ -30,7 +30,10 @@ Memory: Any = ctypes.c_char * 0
 
 
 # The structs of the header, as `struct` packs them: a call, and its inputs, attributes and outputs.
-_CALL, _INPUT, _ATTRIBUTE, _OUTPUT = "@IIPPNPNPN", "PPPNP", "PPq", "PN"
+_CALL = "@IIPPNPNPN"
+_INPUT = "PPPNP"
+_ATTRIBUTE = "PPq"
+_OUTPUT = "PN"
 _SMALL = 64
 """Bytes of an array that are copied, which takes less time than to ask where they are."""
 
@@ -76,7 +79,9 @@ def _names(function: str) -> Iterator[str]:
         yield name.decode()
 
 
-OPERATORS = frozenset(_names("operator")) if IS_THERE else frozenset[str]()
+OPERATORS = frozenset[str]()
+if IS_THERE:
+    OPERATORS = frozenset(_names("operator"))
 """The operators that it knows."""
 
 
@@ -92,7 +97,8 @@ def run(
         ValueError: An argument would harm memory.
         RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
     """
-    _checked("run", _call(operator, inputs, attributes, outputs))
+    call = _call(operator, inputs, attributes, outputs)
+    _checked("run", call)
 
 
 _release: Any = getattr(_library, "onnx_philox_release", None)
@@ -109,7 +115,8 @@ class Prepared:
         self, operator: str, inputs: Sequence[Input], attributes: Mapping[str, int | str]
     ) -> None:
         self.handle = ctypes.c_void_p()
-        _checked("prepare", _call(operator, inputs, attributes, ()), ctypes.byref(self.handle))
+        call = _call(operator, inputs, attributes, ())
+        _checked("prepare", call, ctypes.byref(self.handle))
 
     def __del__(self) -> None:
         _release(self.handle)
@@ -142,22 +149,23 @@ class Call:
         for place, (name, type_, array) in enumerate(inputs):
             data = 0 if place in replaced else array.tobytes()
             parts.append(_PackedInput(name, type_, array.shape, data))
-        parts.append(_PackedInput("state", "u32", (_STATE_BYTES // 4,), bytes(_STATE_BYTES)))
+        words = _STATE_BYTES // 4
+        parts.append(_PackedInput("state", "u32", (words,), bytes(_STATE_BYTES)))
         sizes = [0 if output is None else output.nbytes for output in outputs]
         memory = [(0, size) for size in (*sizes, _STATE_BYTES)]
-        self._parts = operator, parts, dict(attributes), memory
+        self._parts = (operator, parts, dict(attributes), memory)
         layout = _layout_of(parts, attributes, memory)
-        data_at = struct.calcsize(_INPUT) - struct.calcsize("P")
-        self._places = [
-            layout.inputs + place * struct.calcsize(_INPUT) + data_at for place in replaced
-        ]
-        self._places += [
-            layout.outputs + place * struct.calcsize(_OUTPUT)
-            for place, output in enumerate(outputs)
-            if output is not None
-        ]
-        self._after = layout.outputs + len(outputs) * struct.calcsize(_OUTPUT)
-        self._state = slice(layout.form.size - _STATE_BYTES, layout.form.size)
+        # Where the addresses are that each call writes.
+        size_of_input = struct.calcsize(_INPUT)
+        size_of_output = struct.calcsize(_OUTPUT)
+        first = layout.inputs + size_of_input - struct.calcsize("P")
+        self._places = [first + place * size_of_input for place in replaced]
+        for place, output in enumerate(outputs):
+            if output is not None:
+                self._places.append(layout.outputs + place * size_of_output)
+        self._after = layout.outputs + len(outputs) * size_of_output
+        end = layout.form.size
+        self._state = slice(end - _STATE_BYTES, end)
         # Blocks that no call uses now: threads take them and give them back, each in one step.
         self._free: list[Any] = []
 
@@ -239,7 +247,11 @@ HAS_TORCH_STATES = _torch_states is not None
 def torch_states(seeds: NDArray[Any], states: NDArray[Any]) -> None:
     """Writes the states of torch's generator at seeds: 632 words each, contiguous."""
     count = ctypes.c_size_t(len(seeds))
-    places = ctypes.c_void_p(_place(seeds)), count, ctypes.c_void_p(_place(states))
+    places = (
+        ctypes.c_void_p(_place(seeds)),
+        count,
+        ctypes.c_void_p(_place(states)),
+    )
     _torch_states(*places, None, ctypes.c_size_t(0))
 
 
@@ -257,9 +269,11 @@ def memory(root: str = "") -> tuple[int, int, int]:
 def _checked(function: str, *arguments: Any) -> None:
     """Calls a function that returns a status, and raises the error that it says."""
     text = ctypes.create_string_buffer(_TEXT_BYTES)
-    status = getattr(_library, f"onnx_philox_{function}")(*arguments, text, _TEXT_BYTES)
+    call = getattr(_library, f"onnx_philox_{function}")
+    status = call(*arguments, text, _TEXT_BYTES)
     if status:
-        raise _ERRORS[status](text.value.decode(errors="replace"))
+        said = text.value.decode(errors="replace")
+        raise _ERRORS[status](said)
 
 
 class _PackedInput(NamedTuple):
@@ -281,10 +295,11 @@ def _call(
     parts = []
     for name, type_, array in inputs:
         if array.nbytes <= _SMALL:
-            parts.append(_PackedInput(name, type_, array.shape, array.tobytes()))
+            data: int | bytes = array.tobytes()
         else:
             assert array.flags.c_contiguous
-            parts.append(_PackedInput(name, type_, array.shape, _place(array)))
+            data = _place(array)
+        parts.append(_PackedInput(name, type_, array.shape, data))
     memory = []
     for output in outputs:
         if output is None:
@@ -292,7 +307,8 @@ def _call(
             continue
         if not (output.flags.c_contiguous and output.flags.writeable):
             raise ValueError("onnx_philox._native: an output must be contiguous, writable memory")
-        memory.append((_place(output), output.nbytes))
+        place = _place(output)
+        memory.append((place, output.nbytes))
     return _packed(operator, parts, attributes, memory, flags=_NUMBERS_ARE_CHECKED)
 
 
@@ -369,17 +385,31 @@ def _layout_of(
 
 
 @lru_cache
-def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) -> _Layout:
+def _layout(
+    inputs: int,
+    attributes: int,
+    outputs: int,
+    sizes: int,
+    small: int,
+) -> _Layout:
     """How a call with so many parts lies in memory."""
     form = _CALL
     places = []
-    for part in (_INPUT * inputs, _ATTRIBUTE * attributes, _OUTPUT * outputs, "q" * sizes):
-        form += "0q"  # the next begins at a multiple of 8
+    structs = (
+        _INPUT * inputs,
+        _ATTRIBUTE * attributes,
+        _OUTPUT * outputs,
+        "q" * sizes,
+    )
+    for part in structs:
+        # The next begins at a multiple of 8.
+        form += "0q"
         places.append(struct.calcsize(form))
         form += part
     form += "0q"
     places.append(struct.calcsize(form))
-    return _Layout(struct.Struct(f"{form}{small}s"), *places)
+    whole = struct.Struct(f"{form}{small}s")
+    return _Layout(whole, *places)
 
 
 _texts: list[Any] = []
@@ -388,5 +418,6 @@ _texts: list[Any] = []
 @cache
 def _address(text: str) -> int:
     """Where a name of the contract is, for as long as the process lives."""
-    _texts.append(ctypes.create_string_buffer(text.encode()))
-    return ctypes.addressof(_texts[-1])
+    memory = ctypes.create_string_buffer(text.encode())
+    _texts.append(memory)
+    return ctypes.addressof(memory)

@@ -46,7 +46,8 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
     position = np.arange(size, dtype=np.uint64)
     work = np.empty((3, 2, size), np.uint64)
     words = np.empty((size, WORDS_PER_BLOCK), np.uint32)
-    key_words = np.array([[key & _MASK32], [key >> 32]], np.uint64)
+    low_key = key & _MASK32
+    key_words = np.array([[low_key], [key >> 32]], np.uint64)
     keys = list(_round_keys(key_words))
     start = 0
     while start < blocks:
@@ -65,13 +66,17 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
         even[1, carry:] = after & _MASK32
         odd[1, carry:] = after >> 32
         _rounds(even, odd, product, keys, words[:n])
-        yield words.reshape(-1)[: count - start * WORDS_PER_BLOCK]
+        left = count - start * WORDS_PER_BLOCK
+        yield words.reshape(-1)[:left]
         start += n
         counter = (counter + n) & _MASK128
 
 
 def row_chunks(
-    low: NDArray[np.uint64], high: NDArray[np.uint64], keys: NDArray[np.uint64], count: int
+    low: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+    keys: NDArray[np.uint64],
+    count: int,
 ) -> Iterator[NDArray[np.uint32]]:
     """Draws `count` words for each of several rows, in order.
 
@@ -88,29 +93,35 @@ def row_chunks(
     blocks = -(-count // WORDS_PER_BLOCK)
     at_once = min(_CHUNK_BLOCKS // blocks, len(keys))
     if not at_once:
-        of_rows = zip(low.tolist(), high.tolist(), keys.tolist(), strict=True)
-        for low_half, high_half, key in of_rows:
-            for words in word_chunks(low_half | high_half << 64, key, count):
+        rows = zip(low.tolist(), high.tolist(), keys.tolist(), strict=True)
+        for low_half, high_half, key in rows:
+            counter = low_half | high_half << 64
+            for words in word_chunks(counter, key, count):
                 yield words[np.newaxis]
         return
     positions = np.arange(blocks, dtype=np.uint64)
-    work = np.empty((3, 2, at_once * blocks), np.uint64)
-    words = np.empty((at_once * blocks, WORDS_PER_BLOCK), np.uint32)
+    most = at_once * blocks
+    work = np.empty((3, 2, most), np.uint64)
+    words = np.empty((most, WORDS_PER_BLOCK), np.uint32)
     for start in range(0, len(keys), at_once):
         part = slice(start, start + at_once)
         n = len(keys[part])
         even, odd, product = work[:, :, : n * blocks]
         counters_low = np.add.outer(low[part], positions)
         carries = counters_low < low[part, np.newaxis]
-        counters = counters_low, np.add(high[part, np.newaxis], carries)
-        for half, counter in enumerate(counters):
-            np.bitwise_and(counter.reshape(-1), _LOW, out=even[half])
-            np.right_shift(counter.reshape(-1), _HIGH_SHIFT, out=odd[half])
-        key_words = np.stack([keys[part] & _LOW, keys[part] >> _HIGH_SHIFT])
+        counters_high = np.add(high[part, np.newaxis], carries)
+        for half, counter in enumerate((counters_low, counters_high)):
+            flat = counter.reshape(-1)
+            np.bitwise_and(flat, _LOW, out=even[half])
+            np.right_shift(flat, _HIGH_SHIFT, out=odd[half])
+        low_keys = keys[part] & _LOW
+        key_words = np.stack([low_keys, keys[part] >> _HIGH_SHIFT])
         drawn = words[: n * blocks]
         of_blocks = np.repeat(key_words, blocks, axis=1)
-        _rounds(even, odd, product, _round_keys(of_blocks), drawn)
-        yield drawn.reshape(n, -1)[:, :count]
+        round_keys = _round_keys(of_blocks)
+        _rounds(even, odd, product, round_keys, drawn)
+        by_row = drawn.reshape(n, -1)
+        yield by_row[:, :count]
 
 
 def _round_keys(key_words: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:

@@ -17,6 +17,8 @@ _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _ONNXRUNTIME_LOAD = "Exception during initialization: "
 # The place in its sources, and the function with the types of its arguments.
 _ONNXRUNTIME_PLACE = re.compile(r"^\S+\.(cc|h):\d+ .+?\) (?=[A-Z])")
+# What it says of a node, with the types of its values, before what is wrong with it.
+_ONNXRUNTIME_INVALID = re.compile(r"^This is an invalid model\. In Node, \(.* , Error (?=No Op )")
 _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
 # pybind11's list of the Python frames.
 _FRAMES = re.compile(r"\n\nAt:\n.*?(?=\n\n|\Z)", re.DOTALL)
@@ -25,7 +27,8 @@ _OPENVINO_WAY = re.compile(r"^(Exception from |Check '|While validating |-- )")
 # OpenVINO's text when only its summary says more.
 _SAYS_NOTHING = "Model wasn't fully converted."
 _KINDS = (ValueError, TypeError, ValueRefusalError, TypeRefusalError)
-_EXCEPTION = re.compile(rf"^({'|'.join(kind.__name__ for kind in _KINDS)}): ")
+_KIND_NAMES = "|".join(kind.__name__ for kind in _KINDS)
+_EXCEPTION = re.compile(rf"^({_KIND_NAMES}): ")
 _ONNXRUNTIME_STATUS = " Status Message: "
 _OPERATORS = tuple(f"{name}: " for name in OPERATORS)
 _ROWS = re.compile(ROWS_CHECK + r"[^'\" ]+")
@@ -42,15 +45,21 @@ def sentence(text: str) -> str:
         ...          "for RandomUniform(22) node with name 'noise'")
         'Could not find an implementation for RandomUniform(22)'
     """
-    text = _ONNXRUNTIME_CODE.sub("", text.strip()).removeprefix(_ONNXRUNTIME_LOAD)
-    text = text.rpartition(_ONNXRUNTIME_STATUS)[2]
-    text = _ONNXRUNTIME_PLACE.sub("", _ONNXRUNTIME_NODE.sub("", text))
-    before, _, summary = _FRAMES.sub("", text).partition("\nSummary:")
+    text = _ONNXRUNTIME_CODE.sub("", text.strip())
+    text = text.removeprefix(_ONNXRUNTIME_LOAD)
+    _, _, text = text.rpartition(_ONNXRUNTIME_STATUS)
+    text = _ONNXRUNTIME_INVALID.sub("", text)
+    text = _ONNXRUNTIME_NODE.sub("", text)
+    text = _ONNXRUNTIME_PLACE.sub("", text)
+    text = _FRAMES.sub("", text)
+    before, _, summary = text.partition("\nSummary:")
     lines = [_OPENVINO_NODE.sub("", line.strip()) for line in before.splitlines()]
-    told = [line for line in lines if line and not _OPENVINO_WAY.match(line)]
+    lines = [line for line in lines if line]
+    told = [line for line in lines if not _OPENVINO_WAY.match(line)]
     if not told or told[-1] == _SAYS_NOTHING:
         summed_up = [line.removeprefix("-- ").strip() for line in summary.splitlines()]
-        told = list(filter(None, summed_up))[:1] or told or list(filter(None, lines))
+        summed_up = [line for line in summed_up if line]
+        told = summed_up[:1] or told or lines
     if not told:
         return ""
     return _EXCEPTION.sub("", told[-1])
@@ -68,16 +77,24 @@ class _InRuntimeError(RefusedInputError):
 @cache
 def _class_of(kinds: tuple[type[Exception], ...]) -> type[RefusedInputError]:
     first = kinds[0]
-    name = RefusedInputError.__name__ if first.__module__ == "builtins" else first.__name__
-    fields = {"__module__": "onnx_philox", "__doc__": _InRuntimeError.__doc__, "kinds": kinds}
+    name = first.__name__
+    if first.__module__ == "builtins":
+        name = RefusedInputError.__name__
+    fields = {
+        "__module__": "onnx_philox",
+        "__doc__": _InRuntimeError.__doc__,
+        "kinds": kinds,
+    }
     return type(name, (_InRuntimeError, *kinds), fields)
 
 
 def refused(text: str, *kinds: type[Exception]) -> RefusedInputError:
     """A refusal with this text that is also of these kinds, one or more."""
     # It is a ValueError already.
-    others = dict.fromkeys(kind for kind in kinds if not issubclass(kind, ValueError))
-    return _class_of(tuple(others))(text)
+    others = [kind for kind in kinds if not issubclass(kind, ValueError)]
+    # Each kind once, in their order.
+    kind = _class_of(tuple(dict.fromkeys(others)))
+    return kind(text)
 
 
 def refusal(error: Exception) -> str | None:
@@ -128,12 +145,14 @@ def _is_said_by(runtime: str, error: Exception) -> bool:
     is_runtime_s = isinstance(error, RuntimeError)
     is_runtime_s |= type(error).__module__.startswith(runtime)
     # A machine without memory is no fault of a model or a feed.
-    return is_runtime_s and not isinstance(error, RefusedInputError) and "alloc" not in str(error)
+    is_ours = isinstance(error, RefusedInputError)
+    return is_runtime_s and not is_ours and "alloc" not in str(error)
 
 
 def refusal_in_openvino(error: RuntimeError) -> str:
     """The refusal of one of our native operators: the text after the line with the place in C++."""
-    return str(error).partition("\n")[2].strip()
+    _, _, text = str(error).partition("\n")
+    return text.strip()
 
 
 def without_operator(error: RefusedInputError) -> str:

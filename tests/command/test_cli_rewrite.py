@@ -149,7 +149,7 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
 def test_the_text_is_not_wrapped_in_a_pipe():
     env = {"COLUMNS": "60"}
     piped = invoke("rewrite", MODEL, "-o", "out.onnx", env=env).stdout.splitlines()
-    assert len(piped) == 6
+    assert len(piped) == 7
     assert max(map(len, piped)) > 120
     assert all(line == line.rstrip() for line in piped)
 

@@ -9,322 +9,43 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
 import openvino as ov
 import pytest
 from onnx import parser
-from openvino import opset8
 
 import onnx_philox
 from onnx_philox._command import libraries
 from onnx_philox._command.inspect import search, trials
 from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_onnx, in_openvino, met_nodes
 from onnx_philox._command.inspect.known import probed as in_probes
+from onnx_philox._command.inspect.known import seeds as of_seeds
 from onnx_philox._command.inspect.today import Today
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
+from tests.command.bare import (
+    BARE,
+    MERGED,
+    MERGED_IN_IR,
+    OF_A_FUNCTION,
+    RANGES,
+    RATIO,
+    X,
+    compiles_in_openvino,
+    drawn_by_openvino,
+    integers,
+    of_onnx,
+    of_two_uniforms,
+    repeat,
+    times,
+)
+from tests.command.structures import ROWS_OF_X, STRUCTURES, pair
 from tests.common import cli
 from tests.common.runtimes import bare_session
 
-X = np.full(64, 0.5, np.float32)
 EVERY = (*ROWS, *in_openvino.ROWS)
-
-
-def of_onnx(body: str, outputs: str = "y", opset: int = 17) -> onnx.ModelProto:
-    return parser.parse_model(
-        f'<ir_version: 8, opset_import: ["": {opset}]> g (float[64] x) => ({outputs}) {{ {body} }}'
-    )
-
-
-def drawn_by_onnxruntime(body: str, outputs: str = "y", runs: int = 1, **feed: Any) -> list[Any]:
-    session = bare_session(of_onnx(body, outputs))
-    feed = feed or {"x": X}
-    return [session.run(None, feed) for _ in range(runs)]
-
-
-def one(body: str, **feed: Any) -> Any:
-    return drawn_by_onnxruntime(body, **feed)[0][0]
-
-
-def drawn_by_openvino(model: onnx.ModelProto | ov.Model, runs: int = 3, x: Any = X) -> list[Any]:
-    core = ov.Core()
-    if isinstance(model, onnx.ModelProto):
-        model = core.read_model(model.SerializeToString())
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    feeds = [x] if model.inputs else []
-    return [[np.array(value) for value in compiled(feeds).values()] for _ in range(runs)]
-
-
-def repeat(runs: list[Any], at: int = 0) -> bool:
-    return all(np.array_equal(runs[0][at], run[at]) for run in runs[1:])
-
-
-class Uniforms:
-    """Nodes of RandomUniform-8 that read the same shape and bounds, beside an input."""
-
-    def __init__(self) -> None:
-        self.x = opset8.parameter([64], ov.Type.f32)
-        self.read = [
-            opset8.constant(np.array([64])),
-            *(opset8.constant(np.float32(i)) for i in (0, 1)),
-        ]
-
-    def draw(self, alignment: str = "tensorflow") -> ov.Node:
-        return opset8.random_uniform(*self.read, "f32", 0, 0, alignment)
-
-    def model(self, *outputs: ov.Node) -> ov.Model:
-        return ov.Model(list(outputs), [self.x])
-
-
-def inverts() -> bool:
-    return bool(
-        one(
-            "h = Constant <value_float = 0.1> ()  z = Sub (x, x)  p = Add (z, h)  y = Bernoulli (p)"
-        ).mean()
-        > 0.6
-    )
-
-
-def merges() -> bool:
-    body = "a = Bernoulli (x)  b = Bernoulli (x)  c = Neg (a)  d = Neg (b)"
-    ((first, second),) = drawn_by_onnxruntime(body, "c, d")
-    u = Uniforms()
-    pair = u.model(opset8.add(u.draw(), u.x), opset8.add(u.draw(), u.x))
-    ((third, fourth),) = drawn_by_openvino(pair, runs=1)
-    return np.array_equal(first, second) and np.array_equal(third, fourth)
-
-
-def requests_share() -> bool:
-    body = "y = RandomUniform <shape = [64], seed = 7.0> ()"
-    core = ov.Core()
-    model = core.read_model(of_onnx(body).SerializeToString())
-    compiled = core.compile_model(ov.Model([model.output(0)], []), "CPU")
-    requests = [compiled.create_infer_request() for _ in range(2)]
-    first, second = (np.array(request.infer()[compiled.output(0)]) for request in requests)
-    return not np.array_equal(first, second)
-
-
-def removes() -> bool:
-    ratio = "r = Constant <value_float = 0.5> ()  t = Constant <value = bool {1}> ()"
-    body = f"{ratio}  a = Abs (x)  d, m = Dropout (a, r, t)  y = Neg (d)"
-    return np.array_equal(one(body), -X)
-
-
-def freezes() -> bool:
-    added, subtracted = (
-        drawn_by_openvino(of_onnx(f"n = RandomUniformLike (x)  y = {operator} (x, n)"))
-        for operator in ("Add", "Sub")
-    )
-    return repeat(subtracted) and not repeat(added)
-
-
-def freezes_in_part() -> bool:
-    body = "n = RandomUniformLike (x)  y = Sub (x, n)  z = Add (x, n)"
-    runs = drawn_by_openvino(of_onnx(body, "y, z"))
-    return repeat(runs, 0) and not repeat(runs, 1)
-
-
-def of_seed(seed: float) -> Any:
-    """What ONNX Runtime draws of a seed."""
-    return one(f"y = RandomUniform <shape = [64], seed = {seed}> ()").astype(np.float64)
-
-
-def multiplies() -> bool:
-    first = of_seed(1.0)
-    return (
-        bool(np.allclose(of_seed(2.0), 2 * first % 1, atol=1e-6))
-        and bool(np.allclose(of_seed(7.0), 7 * first % 1, atol=1e-6))
-        and bool(np.allclose(of_seed(-3.0), 1 - first, atol=1e-6))
-    )
-
-
-def are_one_seed() -> bool:
-    first = of_seed(1.0)
-    return all(np.array_equal(of_seed(seed), first) for seed in (0.0, 0.5, 1.9, -1.0))
-
-
-def draws_past_the_last() -> bool:
-    def classes(row: list[float]) -> Any:
-        logits = np.tile(np.array(row, np.float32), (1, 1))
-        model = parser.parse_model(
-            '<ir_version: 8, opset_import: ["": 17]> g (float[1, 3] x) => (int32[1, 99] y) '
-            "{ y = Multinomial <sample_size = 99> (x) }"
-        )
-        return bare_session(model).run(None, {"x": logits})[0]
-
-    none, infinite = classes([-np.inf] * 3), classes([0, np.inf, 0])
-    return bool((none == 3).all() and not (infinite == 1).any())
-
-
-def has_no_kernels() -> bool:
-    def loads(body: str, opset: int) -> bool:
-        try:
-            bare_session(of_onnx(body, opset=opset))
-        except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
-            return False
-        return True
-
-    bodies = (
-        "y = RandomUniform <shape = [3]> ()",
-        "y = RandomNormal <shape = [3]> ()",
-        "y = RandomUniformLike (x)",
-        "y = RandomNormalLike (x)",
-        "y = Bernoulli (x)",
-        "s = Constant <value_ints = [1, 64]> ()  l = Reshape (x, s)  y = Multinomial (l)",
-    )
-    return all(loads(body, 21) and not loads(body, 22) for body in bodies)
-
-
-def clamps() -> bool:
-    scaled = "t = Constant <value_float = 4294967296.0> ()  m = Mul (x, t)  y = Cast <to = 12> (m)"
-    ((values,),) = drawn_by_openvino(of_onnx(scaled), 1, np.linspace(0, 0.99, 64, dtype=np.float32))
-    return int(values.max()) == 2**31
-
-
-def integers(dtype: type, low: int, high: int) -> ov.Model:
-    shape = opset8.constant(np.array([4096]))
-    bounds = opset8.constant(dtype(low)), opset8.constant(dtype(high))
-    drawn = opset8.random_uniform(shape, *bounds, np.dtype(dtype).name.replace("int", "i"), 1, 2)
-    return ov.Model([drawn], [])
-
-
-# Integers, and whether OpenVINO draws no more than 31 bits of them.
-RANGES = [
-    (np.int64, 0, 2**33, True),
-    (np.int64, -(2**62), 2**62, True),
-    (np.int64, -(2**30), 2**30 - 1, False),
-    (np.int32, -(2**31), 2**31 - 1, True),
-    (np.int32, -(2**30), 2**30 + 2**29, True),
-    (np.int32, 0, 2**31 - 1, False),
-]
-
-
-def reaches(dtype: type, low: int, high: int) -> bool:
-    """Whether OpenVINO draws integers of the last tenth of a range."""
-    ((drawn,),) = drawn_by_openvino(integers(dtype, low, high), 1)
-    return int(drawn.max()) > high - (high - low) // 10
-
-
-def cuts_integers() -> bool:
-    return all(reaches(dtype, low, high) is not is_cut for dtype, low, high, is_cut in RANGES)
-
-
-OF_A_FUNCTION = """<ir_version: 9, opset_import: ["" : 17, "l" : 1]>
-    g (float[64] x) => (float[64] y) { u = l.F (x)  y = Relu (u) }
-    <domain: "l", opset_import: ["" : 17]>
-    F (a) => (b) { b = RandomNormalLike (a) }"""
-
-
-def has_no_functions() -> bool:
-    model = onnx.parser.parse_model(OF_A_FUNCTION)
-    assert bare_session(model).run(None, {"x": X})[0].shape == X.shape
-    with pytest.raises(RuntimeError, match=re.escape("No conversion rule found")):
-        drawn_by_openvino(model)
-    return True
-
-
-def compiles_in_openvino(model: onnx.ModelProto) -> bool:
-    try:
-        drawn_by_openvino(model, runs=1)
-    except RuntimeError:
-        return False
-    return True
-
-
-def times(factor: float) -> str:
-    return f"n = RandomUniformLike (x)  c = Constant <value_float = {factor}> ()  l = Mul (n, c)"
-
-
-def swaps_no_bounds() -> bool:
-    with pytest.raises(RuntimeError, match=re.escape("Got min value: -0, max value: -2")):
-        drawn_by_openvino(of_onnx(f"{times(-2.0)}  y = Add (x, l)"))
-    return compiles_in_openvino(of_onnx(f"{times(2.0)}  y = Add (x, l)"))
-
-
-def skips_in_f64() -> bool:
-    of_f32, of_f64 = (
-        one(f"y = RandomUniform <shape = [{n}], seed = 7.0, dtype = {dtype}> ()")
-        for n, dtype in ((64, 1), (32, 11))
-    )
-    return bool(np.allclose(of_f64, of_f32[1::2], atol=1e-6))
-
-
-def loses_a_normal() -> bool:
-    of_three = drawn_by_onnxruntime("y = RandomNormal <shape = [3], seed = 7.0> ()", runs=2)
-    together = one("y = RandomNormal <shape = [6], seed = 7.0> ()")
-    ends = [run[0] for run in of_three]
-    return np.array_equal(ends[0], together[:3]) and np.array_equal(ends[1][:2], together[4:])
-
-
-def chooses_one_seed() -> bool:
-    u = Uniforms()
-    aligned, other = (u.model(opset8.add(u.x, u.draw(a))) for a in ("pytorch", "tensorflow"))
-    return repeat(drawn_by_openvino(aligned)) and not repeat(drawn_by_openvino(other))
-
-
-RATIO = "r = Constant <value_float = 0.5> ()  t = Constant <value = bool {1}> ()"
-
-
-def keeps_the_first() -> bool:
-    runs = drawn_by_onnxruntime(f"{RATIO}  y, m = Dropout (x, r, t)", "y", runs=300)
-    kept = np.array([run[0][0] != 0 for run in runs])
-    return np.count_nonzero(kept[1:] != kept[:-1]) <= 1
-
-
-def has_no_low_normals() -> bool:
-    body = "z = Sub (x, x)  n = RandomNormalLike (z)  y = Add (z, n)"
-    drawn = np.concatenate([run[0] for run in drawn_by_openvino(of_onnx(body), runs=200)])
-    return bool(drawn.min() > -2 and drawn.max() > 2)
-
-
-def repeats_in_branches() -> bool:
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[64] x, bool c) => (float[64] y) { y = If (c) <
-            then_branch = t () => (float[64] a) { a = RandomNormalLike (x) },
-            else_branch = e () => (float[64] b) { b = RandomNormalLike (x) }> }""")
-    session = bare_session(model)
-    one, other = (session.run(None, {"x": X, "c": np.array(c)})[0] for c in (True, False))
-    return np.array_equal(one, other)
-
-
-def repeats_another_graph() -> bool:
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[64] x, bool c) => (float[64] y, float[64] z) {
-            y = RandomNormalLike (x)
-            z = If (c) <then_branch = t () => (float[64] a) { a = RandomNormalLike (x) },
-                        else_branch = e () => (float[64] b) { b = Identity (x) }> }""")
-    y, z = bare_session(model).run(None, {"x": X, "c": np.array(True)})
-    return np.array_equal(y, z)
-
-
-BARE: dict[str, Callable[[], bool]] = {
-    "inverted Bernoulli": inverts,
-    "merged nodes": merges,
-    "requests that share numbers": requests_share,
-    "removed Dropout": removes,
-    "noise on the right of a Subtract": freezes,
-    "noise on the right of a Subtract and elsewhere": freezes_in_part,
-    "seeds that are multiples": multiplies,
-    "seeds that are one seed": are_one_seed,
-    "nodes of one number": repeats_another_graph,
-    "Multinomial of infinite logits": draws_past_the_last,
-    "no kernels from opset 22 on": has_no_kernels,
-    "functions of the model": has_no_functions,
-    "uniform times a negative number": swaps_no_bounds,
-    "uint32 of 31 bits": clamps,
-    "uint32 of 31 bits in an IR": clamps,
-    "every other number of f64": skips_in_f64,
-    "odd numbers of normals": loses_a_normal,
-    "Dropout's first element": keeps_the_first,
-    "uniforms of an unseeded normal": has_no_low_normals,
-    "branches of an If": repeats_in_branches,
-    "alignment pytorch without seeds": chooses_one_seed,
-    "integers beyond 31 bits in an IR": cuts_integers,
-}
 
 
 def test_each_row_of_the_table_is_run() -> None:
@@ -375,6 +96,41 @@ FRESH = [
     f"{NOISE}  {THREE}  l = Mul (n, c)  y = Add (x, l)",
     f"{NOISE}  y = Div (x, n)",
 ]
+
+
+@pytest.mark.parametrize(("body", "results", "is_merged"), MERGED)
+def test_inspect_says_which_nodes_without_seeds_openvino_merges(
+    body: str, results: str, is_merged: bool, tmp_path
+) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(of_onnx(body, results), path)
+    said = [
+        [known["says"] for known in node["today"]["openvino"]["known"] if known["is_wrong"]]
+        for node in cli.document("inspect", path)["random_nodes"]
+    ]
+    expected: list[list[str]] = [[], []]
+    if is_merged:
+        rest = "once, as one node: they read the same, and neither has a seed."
+        expected = [[f"OpenVINO draws it and (gives {other}) {rest}"] for other in "ba"]
+    assert said == expected
+
+
+@pytest.mark.parametrize(("options", "is_merged"), MERGED_IN_IR)
+def test_inspect_says_which_seeds_of_0_openvino_merges(options, is_merged, tmp_path) -> None:
+    path = tmp_path / "model.xml"
+    model = of_two_uniforms(**options)
+    ov.save_model(model, path, compress_to_fp16=False)
+    nodes = cli.document("inspect", path)["random_nodes"]
+    others = [node["name"] for node in nodes][::-1]
+    said = [
+        [known["says"] for known in node["today"]["openvino"]["known"] if known["is_wrong"]]
+        for node in nodes
+    ]
+    expected: list[list[str]] = [[], []]
+    if is_merged:
+        rest = "once, as one node: they read the same, and their seeds are 0."
+        expected = [[f"OpenVINO draws it and {other} {rest}"] for other in others]
+    assert said == expected
 
 
 @pytest.mark.parametrize("body", [*CHAINS, *FRESH])
@@ -457,109 +213,6 @@ def test_inspect_says_which_integers_openvino_does_not_draw(dtype, low, high, is
     assert int(drawn.max()) > high - (high - low) // 10
 
 
-def shape_of(count: int, *attributes: str) -> str:
-    return f"<{', '.join([f'shape = [{count}]', *attributes])}> ()"
-
-
-def pair(one: str, other: str, seeds: tuple[int, int]) -> str:
-    first, second = (shape_of(4, f"seed = {seed}.0") for seed in seeds)
-    return f"a = {one} {first}  b = {other} {second}"
-
-
-# A model, the runtime, and the whole sentences about its nodes, in their order.
-STRUCTURES = [
-    (
-        pair("RandomUniform", "RandomUniform", (2, 3)),
-        "onnxruntime",
-        [
-            "It draws what seed 1 draws, times 2, modulo 1, as (gives b) does times 3: their "
-            "correlation is 0.17.",
-            "It draws what seed 1 draws, times 3, modulo 1, as (gives a) does times 2: their "
-            "correlation is 0.17.",
-        ],
-    ),
-    (
-        pair("RandomUniform", "RandomUniform", (1, -3)),
-        "onnxruntime",
-        [
-            "It draws what seed 1 draws, times 1, modulo 1, as (gives b) does times -1: their "
-            "correlation is -1.00.",
-            "It draws what seed 1 draws, times -1, modulo 1, as (gives a) does times 1: their "
-            "correlation is -1.00.",
-        ],
-    ),
-    (
-        pair("RandomUniform", "RandomUniform", (0, 1)),
-        "onnxruntime",
-        [
-            "It repeats (gives b): seed 0 and seed 1 are one seed there.",
-            "It repeats (gives a): seed 1 and seed 0 are one seed there.",
-        ],
-    ),
-    (
-        pair("RandomUniform", "RandomUniform", (7, 7)),
-        "onnxruntime",
-        [],
-    ),
-    (
-        pair("RandomUniform", "RandomUniform", (20, 21)),
-        "onnxruntime",
-        [],
-    ),
-    (
-        pair("RandomUniform", "RandomNormal", (1, 2)),
-        "onnxruntime",
-        [],
-    ),
-    (
-        "i = Constant <value = float {-inf}> ()  s = Constant <value_ints = [8, 8]> ()  "
-        "m = Add (x, i)  l = Reshape (m, s)  y = Multinomial (l)",
-        "onnxruntime",
-        [
-            "Of a row that is -inf throughout it draws a class one past the last; a class of +inf "
-            "it never draws."
-        ],
-    ),
-    (
-        "s = Constant <value_ints = [8, 8]> ()  l = Reshape (x, s)  y = Multinomial (l)",
-        "onnxruntime",
-        [],
-    ),
-    (
-        "n = RandomUniformLike (x)  t = Constant <value_float = 4294967296.0> ()  "
-        "m = Mul (n, t)  f = Floor (m)  [bits] y = Cast <to = 12> (f)",
-        "openvino",
-        ["OpenVINO's uint32 holds 31 bits: Cast 'bits' makes one number, 2^31, of half of them."],
-    ),
-    (
-        "n = RandomUniformLike (x)  t = Constant <value_float = 2.3283064365386963e-10> ()  "
-        "m = Div (n, t)  [bits] y = Cast <to = 12> (m)",
-        "openvino",
-        ["OpenVINO's uint32 holds 31 bits: Cast 'bits' makes one number, 2^31, of half of them."],
-    ),
-    ("n = RandomUniformLike (x)  [dice] y = Cast <to = 12> (n)", "openvino", []),
-    ("n = RandomUniformLike (x)  y = Cast <to = 6> (n)", "openvino", []),
-    (
-        f"y = RandomUniform {shape_of(4, 'seed = 7.0', 'dtype = 11')}",
-        "onnxruntime",
-        ["Of f64 it draws every other number of the sequence that its seed has in f32."],
-    ),
-    (f"y = RandomUniform {shape_of(4, 'dtype = 11')}", "onnxruntime", []),
-    # Normals are drawn in pairs: of f64 they are others.
-    (f"y = RandomNormal {shape_of(4, 'seed = 7.0', 'dtype = 11')}", "onnxruntime", []),
-    (
-        f"y = RandomNormal {shape_of(3, 'seed = 7.0')}",
-        "onnxruntime",
-        [
-            "It draws normals in pairs, and drops the last of 3: two runs are not the first 6 "
-            "numbers of the seed."
-        ],
-    ),
-    (f"y = RandomNormal {shape_of(4, 'seed = 7.0')}", "onnxruntime", []),
-    (f"y = RandomNormal {shape_of(3)}", "onnxruntime", []),
-]
-
-
 @pytest.mark.parametrize(("body", "runtime", "sentences"), STRUCTURES)
 def test_a_structure_that_meets_a_row_is_recognised(body, runtime, sentences) -> None:
     model = ir.from_proto(of_onnx(body, body.rsplit("  ", 1)[-1].split("] ")[-1].split(" ")[0]))
@@ -639,7 +292,67 @@ def test_a_rewrite_says_what_runtimes_drew_of_the_original(tmp_path, monkeypatch
     }
     ov.save_model(ov.convert_model("m.onnx"), "m.xml")
     before = cli.document("rewrite", "m.xml", "-o", "n.xml")["wrong_before"]
-    assert [each["name"] for each in before] == ["noise on the right of a Subtract"]
+    assert [each["name"] for each in before] == [
+        "noise on the right of a Subtract",
+        "uniforms of an unseeded normal",
+    ]
+
+
+# A model, and the rows that a rewrite of it names with the runtime.
+WRONG_BEFORE = [
+    (
+        f"{RATIO}  y, m = Dropout (x, r, t)",
+        {
+            ("Dropout's first element", "onnxruntime"),
+            ("Dropouts that go together", "onnxruntime"),
+        },
+    ),
+    (
+        f"{RATIO}  a = Abs (x)  d = Dropout (a, r, t)  y = Neg (d)",
+        {("removed Dropout", "onnxruntime")},
+    ),
+    ("y = RandomNormalLike (x)", {("uniforms of an unseeded normal", "openvino")}),
+    ("y = RandomNormalLike <seed = 3.0> (x)", set()),
+    ("y = Bernoulli (x)", {("inverted Bernoulli", "onnxruntime")}),
+    (
+        "y = Bernoulli <seed = 3.0> (x)",
+        {("inverted Bernoulli", "onnxruntime"), ("inverted Bernoulli", "openvino")},
+    ),
+    (f"{ROWS_OF_X}  y = Multinomial (l)", {("Multinomial without a seed", "openvino")}),
+    (
+        f"{ROWS_OF_X}  y = Multinomial <seed = 0.0> (l)",
+        {("Multinomial without a seed", "openvino")},
+    ),
+    (f"{ROWS_OF_X}  y = Multinomial <seed = 3.0> (l)", {("Multinomial with a seed", "openvino")}),
+]
+
+
+@pytest.mark.parametrize(("body", "rows"), WRONG_BEFORE)
+def test_a_rewrite_names_the_rows_that_inspect_found(body, rows, tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(of_onnx(body), path)
+    before = cli.document("rewrite", path, "-o", tmp_path / "n.onnx")["wrong_before"]
+    assert {(each["name"], each["runtime"]) for each in before} == rows
+    inspected = cli.document("inspect", path)
+    found = set()
+    for runtime, today in inspected["random_nodes"][0]["today"].items():
+        found |= {(known["name"], runtime) for known in today["known"] if known["is_wrong"]}
+    of_the_model = {row.says: row.name for row in ROWS}
+    faults = {of_the_model[says] for says in inspected["faults"]}
+    assert {name for name, _ in found} | faults == {name for name, _ in rows}
+    assert found <= rows
+
+
+def test_a_rewrite_of_an_ir_names_its_multinomials(tmp_path) -> None:
+    path, ir_of_it = tmp_path / "m.onnx", tmp_path / "m.xml"
+    for seed in ("", "<seed = 3.0>"):
+        onnx.save(of_onnx(f"{ROWS_OF_X}  y = Multinomial {seed} (l)"), path)
+        ov.save_model(ov.convert_model(path), ir_of_it)
+        (before,) = cli.document("rewrite", ir_of_it, "-o", tmp_path / "n.xml")["wrong_before"]
+        (node,) = cli.document("inspect", ir_of_it)["random_nodes"]
+        (known,) = [each for each in node["today"]["openvino"]["known"] if each["is_wrong"]]
+        assert before["name"] == known["name"]
+        assert before["name"] == f"Multinomial {'with' if seed else 'without'} a seed"
 
 
 def test_a_rewrite_says_nothing_of_what_no_runtime_draws_wrong(tmp_path) -> None:
@@ -669,12 +382,66 @@ def test_the_worst_comes_first_in_its_colour_and_no_more_than_three_lines(tmp_pa
 
 
 def test_a_node_has_at_most_three_sentences_among_them_what_it_did() -> None:
-    wrong = [in_onnx.MULTIPLES, in_onnx.ONE_SEED, in_onnx.INFINITE, in_onnx.F64, in_probes.MERGED]
+    wrong = [
+        of_seeds.MULTIPLES,
+        of_seeds.ONE_SEED,
+        in_onnx.INFINITE,
+        of_seeds.F64,
+        in_probes.MERGED,
+    ]
     details = dict.fromkeys(("seed", "other", "other_seed", "correlation"), "1")
     known = [row.said(**details) for row in wrong]
     trial = trials.Trial(trials.Behaviour.SAME_SEQUENCE, "it begins again")
-    sentences = Today(trial, known).sentences
+    sentences = Today(trial, known, "RandomUniform").sentences
     assert [each.is_wrong for each in sentences] == [True, True, False]
     assert sentences[2].text == "same sequence each session: it begins again"
     gone = trials.Trial(trials.Behaviour.NOT_LOADED, "no kernel")
-    assert Today(gone, [in_onnx.NO_KERNEL.said()]).sentences[0].text == "does not load: no kernel"
+    without_kernel = Today(gone, [in_onnx.NO_KERNEL.said()], "RandomUniform")
+    assert without_kernel.sentences[0].text == "does not load: no kernel"
+
+
+def seeded(count: int) -> onnx.ModelProto:
+    """Uniforms of the seeds 1 to count, of which each depends on another."""
+    names = [f"y{number}" for number in range(count)]
+    nodes = [f"{n} = RandomUniformLike <seed = {i + 1}.0> (x)" for i, n in enumerate(names)]
+    return of_onnx("  ".join(nodes), ", ".join(names))
+
+
+MULTIPLE = "It draws what seed 1 draws, times {}, modulo 1, as"
+
+
+@pytest.mark.parametrize("columns", ["160", "80"])
+def test_sentences_that_differ_in_details_are_said_of_few_nodes(columns, tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(seeded(6), path)
+    said = cli.text("inspect", path, env={"COLUMNS": columns})
+    assert "times 1, modulo 1, as (gives y1) does times 2: their correlation is 0.50." in said
+    assert "likewise: --all says of which." in said
+    assert MULTIPLE.format(6) not in said
+    first = said.index("It draws what seed 1 draws")
+    assert first < said.index("run after run draws on")
+    every = cli.text("inspect", path, "--all", env={"COLUMNS": columns})
+    assert "likewise" not in every
+    assert all(MULTIPLE.format(number + 1) in every for number in range(6))
+
+
+def test_a_sentence_of_some_nodes_has_their_names(tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(of_onnx("a = RandomUniformLike <seed = 1.0> (x)  y = RandomUniformLike (x)"), path)
+    said = cli.text("inspect", path, env={"COLUMNS": "160"})
+    assert "(gives a) same sequence each session" in said
+    assert "(gives y) different numbers each run" in said
+
+
+def test_operators_that_a_runtime_does_not_know_are_named_without_their_inputs(tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    kinds = ("StatelessRandomNormal", "StatelessRandomUniform", "StatelessTruncatedNormal")
+    shape = "s = Constant <value_ints = [4]> ()  k = Constant <value_ints = [1, 2]> ()"
+    nodes = [f"{kind} = {kind} (s, k)" for kind in (*kinds, "TruncatedNormal")]
+    onnx.save(of_onnx(f"{shape}  {'  '.join(nodes[:3])}  y = Neg ({kinds[0]})"), path)
+    said = cli.text("inspect", path, env={"COLUMNS": "160"})
+    for kind in kinds:
+        assert f"does not load: No Op registered for {kind} with domain_version of 17" in said
+    onnx.save(of_onnx(f"{shape}  {'  '.join(nodes)}  y = Neg ({kinds[0]})"), path)
+    said = cli.text("inspect", path, env={"COLUMNS": "160"})
+    assert "And 2 nodes likewise: --all says of which." in said

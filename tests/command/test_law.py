@@ -36,7 +36,10 @@ DROPOUT = (
 )
 SHARED = "its nodes share a seed", "^'loss' and 'w_gradient' went together, now they do not"
 # No value of 64,000 is below -2, their skewness is 1.
-NO_NORMAL = "OpenVINO draws both uniforms of a normal without a seed alike", r"^y\b.*: .*up to "
+NO_NORMAL = (
+    "OpenVINO draws both uniforms of a normal without a seed alike",
+    r"^y\b.*: \S+ or less in ",
+)
 SAME_EACH_RUN = "OpenVINO's Multinomial gives the same in each run", ""
 ONE_BRANCH = "OpenVINO takes one branch alone of an If whose condition is drawn", r"^y: its mean is"
 
@@ -241,8 +244,8 @@ CHANGED = {
     ),
     "a default that is computed with where a value is fed": (
         *(FED, FED.replace("Mul (x, scale)", "Identity (x)"), (*BATCH, "scale=3")),
-        r"^y\[\d, \d\]: up to \S+ in [0-9]\.\d%, was (9\d|100)\.\d% \(32 of 32 values differ\)$"
-        r"|^y\[\d, \d\]: up to \S+ in (9\d|100)\.\d%, was [0-9]\.\d% \(32 of 32 values differ\)$",
+        r"^y\[\d, \d\]: \S+ or less in (?:[0-9]\.\d%, was (9\d|100)\.\d%"
+        r"|(9\d|100)\.\d%, was [0-9]\.\d%) \(32 of 32 values differ, it most\)$",
     ),
 }
 
@@ -261,8 +264,10 @@ def test_a_law_that_a_rewrite_changed_is_told(original, new, inputs, told, tmp_p
 
 def saved(body: str, name: str) -> tuple[Path, Path]:
     """The files of a model and of its rewrite."""
-    (folder := Path(name)).mkdir()
-    return pair(body, folder)[::-1]
+    folder = Path(name)
+    folder.mkdir()
+    new, original = pair(body, folder)
+    return original, new
 
 
 @pytest.fixture
@@ -458,7 +463,7 @@ def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
     how = given["runtime"], given["how"], given["is_ok"]
     assert how == ("openvino", "CPU, precision f32", False)
     (change,) = given["changes"]
-    assert re.match(r"y\[\d, \d\]: up to ", change)
+    assert re.match(r"y\[\d, \d\]: \S+ or less in ", change)
 
 
 FED_INPUTS = {
@@ -524,9 +529,8 @@ def test_what_a_runtime_does_wrong_is_named_as_the_originals(noise):
     still = MODELS / "mc_dropout.onnx"
     rewriting.rewrite_file(still, "dropout.onnx")
     given = cli.document("compare", "dropout.onnx", "--original", still, "--fill", code=2)
-    does, removed = given["faults"]
-    assert does.endswith(": draws nothing")
-    assert removed.endswith(": The runtime removes the node when it optimizes the model.")
+    (removed,) = given["faults"]
+    assert removed.endswith("nothing: the runtime removes the node when it optimizes the model.")
     subtracted = "g (float[2,4] x) => (float[2,4] y) { n = RandomNormalLike (x) y = Sub (x, n) }"
     frozen, new = saved(subtracted, "frozen")
     arguments = ("--original", frozen, "--fill", "--runs", 100, "--runtime", "openvino")

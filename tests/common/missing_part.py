@@ -2,13 +2,12 @@
 deletes a part's folder and runs the rest.
 
 No list says which these are. A file of tests is left out whose imports name the part, and a test
-that is told in words that the part is not installed. Whatever else fails without the part is red.
+that ends in `PartNotInstalledError`. Whatever else fails without the part is red.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import re
 import traceback
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -36,23 +35,46 @@ MISSING = [part for part in PARTS if _is_missing(part)]
 _files: list[str] = []
 
 
-def _is_told(text: str) -> bool:
-    """Whether an error says in words that a part is missing; its beginning may be cut off."""
-    return any(f"the folder onnx_philox/{part.folder} is missing" in text for part in MISSING)
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, and those that it was raised from or while they were handled."""
+    each: BaseException | None = error
+    while each is not None:
+        yield each
+        each = each.__cause__ or each.__context__
 
 
-def _is_imported(text: str) -> bool:
-    """Whether a test, and not the package, imports a module of a part, by an error's traceback."""
-    if re.search(r"\b(src|site-packages)/onnx_philox/", text):
-        return False
-    # In what a child printed, quotes are escaped.
-    modules = re.findall(r"No module named \\?'(onnx_philox\.[\w.]+?)\\?'", text)
-    return any(part.has(module) for part in MISSING for module in modules)
+def _asks_for_a_missing_part(error: BaseException) -> bool:
+    """Whether the package says that a part is missing, or a test imports a module of one."""
+    for each in _causes(error):
+        if isinstance(each, _parts.PartNotInstalledError):
+            return True
+        if isinstance(each, ModuleNotFoundError) and not _is_raised_in_the_package(each):
+            if any(part.has(str(each.name)) for part in MISSING):
+                return True
+    return False
 
 
-def _is_of_a_file_left_out(text: str) -> bool:
+def needs(part: _parts.OptionalPart) -> None:
+    """Says that a test needs a part which it asks for in a process of its own.
+
+    Raises:
+        PartNotInstalledError: It is missing.
+    """
+    if part in MISSING:
+        raise part.not_installed("this test")
+
+
+def _is_raised_in_the_package(error: BaseException) -> bool:
+    """Whether a module of the package is among the frames between a test and an error."""
+    package = Path(str(_parts.__file__)).parent
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(Path(frame.filename).is_relative_to(package) for frame in frames)
+
+
+def _is_of_a_file_left_out(error: BaseException) -> bool:
     """Whether a file imports another one of tests that was left out."""
-    return "cannot import name" in text and any(name in text for name in _files)
+    modules = {name.removesuffix(".py").replace("/", ".") for name in _files}
+    return any(isinstance(each, ImportError) and each.name in modules for each in _causes(error))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,12 +100,10 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    text = str(report.longrepr)
-    if (
-        MISSING
-        and report.failed
-        and (_is_told(text) or _is_imported(text) or _is_of_a_file_left_out(text))
-    ):
+    if not MISSING or not report.failed:
+        return report
+    error = report.call.excinfo.value
+    if _asks_for_a_missing_part(error) or _is_of_a_file_left_out(error):
         _files.append(collector.nodeid)
         report.outcome = "passed"
         report.result = []
@@ -95,10 +115,8 @@ def _leaves_out(item: pytest.Item) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if MISSING and item.name != NEVER_LEFT_OUT:
-            text = "".join(traceback.format_exception(error))
-            if _is_told(text) or _is_imported(text):
-                pytest.skip(LEFT_OUT)
+        if MISSING and item.name != NEVER_LEFT_OUT and _asks_for_a_missing_part(error):
+            pytest.skip(LEFT_OUT)
         raise
 
 

@@ -12,9 +12,9 @@ import onnxruntime as ort
 import pytest
 
 import onnx_philox
-from onnx_philox import reference
+from onnx_philox import _parts, reference
 from onnx_philox.onnxruntime import InferenceSession, register
-from tests.common import child, operators
+from tests.common import child, missing_part, operators
 from tests.common.cases import assert_same_bits, table
 from tests.experimental.cuda_sessions import (
     NORMAL,
@@ -235,6 +235,8 @@ def test_options_hold_the_operators_with_cards_or_without() -> None:
 
 
 def test_the_benchmark_says_that_there_is_no_card() -> None:
+    missing_part.needs(_parts.COMMAND_PART)
+    missing_part.needs(_parts.CUDA_PART)
     done = child.forked(Path(__file__).parents[2] / "benchmarks" / "cuda.py", code=1)
     assert done.stderr.startswith("benchmarks/cuda.py must be where ONNX Runtime has CUDAExec")
 

@@ -16,8 +16,8 @@ import openvino as ov
 import pytest
 
 import onnx_philox
-from onnx_philox import graphs
-from tests.common import child
+from onnx_philox import _parts, graphs
+from tests.common import child, missing_part
 from tests.common.cases import pattern_of
 from tests.common.foreign import parse
 from tests.common.operators import OPERATORS
@@ -105,6 +105,7 @@ assert not loaded("sympy.core", "jinja2", "openvino", "torch"), "inspect"
 
 
 def test_nothing_is_loaded_or_registered_before_it_is_needed(tmp_path: Path) -> None:
+    missing_part.needs(_parts.COMMAND_PART)
     drawing = graphs.random_uniform([3], 0, 1, "f32", op_seed=1)
     onnx.save(drawing, tmp_path / "drawing.onnx")
     model = ROOT / "tests" / "models" / "mc_dropout.onnx"

@@ -73,6 +73,12 @@ def torchs_door() -> Any:
     return onnx_philox.torch
 
 
+def imported_state() -> Any:
+    from onnx_philox import TorchState
+
+    return TorchState
+
+
 WORKS: dict[str, Callable[[], Any]] = {
     "graphs": lambda: op.graphs.random_normal([2], 0.0, 1.0, "f32", op_seed=1),
     "reference": lambda: op.reference.random_normal([2], 0.0, 1.0, "f32", op_seed=1),
@@ -100,6 +106,7 @@ IS_REFUSED: dict[str, Callable[[], Any]] = {
     "Pipeline": lambda: op.Pipeline(NOISY, alignment="pytorch"),
     "diffusers": lambda: op.diffusers.generator(1, like="torch"),
     "TorchState": lambda: op.TorchState,
+    "import of TorchState": imported_state,
     "torch": torchs_door,
     "pytorch_extensions": lambda: op.openvino.pytorch_extensions(),
     "compile_model on a GPU": lambda: op.openvino.compile_model(*bits_in_openvino(), "GPU"),

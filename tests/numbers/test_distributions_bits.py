@@ -124,7 +124,7 @@ def edge_draws() -> Iterator[Draw]:
             yield f"edge {type_} {block}", "RandomNormal", inputs | moments, said
             yield f"edge {type_} {block}", "RandomExponential", inputs | {"scale": one}, said
     # Thresholds that a running sum is equal to, where all sums are kept and where not.
-    for classes, quarter in product((8, 4096), range(4)):
+    for classes, quarter in product((8, 8192), range(4)):
         logits = np.full((1, classes), -np.inf, np.float32)
         logits[:, classes // 4 + 1 : classes // 4 * 3 + 1] = -3
         words_before = (quarter << 18, 0, quarter << 17, 0)
@@ -132,6 +132,12 @@ def edge_draws() -> Iterator[Draw]:
         inputs = {"logits": logits, "state": state}
         said = {"sample_size": 2, "output_type": "i64"}
         yield f"edge of {classes} classes", "RandomCategorical", inputs, said
+    # Some searches are made at once, and make again some of a row's sums, in one step or two.
+    for classes in (300, 4097, 70_000):
+        logits = np.random.default_rng(classes).normal(size=(3, classes)).astype(np.float32)
+        inputs = {"logits": logits, "state": state_before((0, 0, 0, 0)).to_array()}
+        said = {"sample_size": 27, "output_type": "i64"}
+        yield f"searches of {classes} classes", "RandomCategorical", inputs, said
     # A probability that the uniform is equal to, and its neighbours.
     for dtype, toward in product((np.float32, np.float64), (0, 0.25, 1)):
         near = np.nextafter(dtype(0.25), dtype(toward))
@@ -180,6 +186,7 @@ def compare(isa: str, expected: str) -> None:
     print(total)
 
 
+@pytest.mark.any_processor
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize(
     ("size", "least"),

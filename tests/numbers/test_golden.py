@@ -203,6 +203,7 @@ def test_golden_files_are_never_made_again() -> None:
     )
 
 
+@pytest.mark.any_processor
 def test_a_new_operator_s_golden_files_are_made_of_the_table(tmp_path: Path) -> None:
     program = "import sys; from make import make; from pathlib import Path"
     call = "[make(Path(sys.argv[1], name), [name]) for name in sys.argv[2:]]"

@@ -220,6 +220,36 @@ def test_an_ir_takes_dimensions_by_the_letters_of_layouts() -> None:
     assert_same_bits(drawn, np.maximum(expected, 0))
 
 
+OF_ONE_BATCH = """g (float[B, 3] noise, float[N, 3] x) => (float[N, 3] y) { y = Add (noise, x) }"""
+ASKED = (
+    "Its shape is the new input 'noise_shape', since nothing says which of its dimensions another "
+    "input has: "
+)
+
+
+def test_rows_of_a_shape_that_is_asked_for_are_refused_with_what_says_the_batch() -> None:
+    model = parse(OF_ONE_BATCH)
+    with pytest.raises(
+        ValueError,
+        match=f"{ASKED}give the batch one name in both",
+    ):
+        make_reproducible(model, draw={"noise": "normal"}, per_row=True, batch="N")
+    new = make_reproducible(
+        parse(OF_ONE_BATCH.replace("B", "N")), draw={"noise": "normal"}, per_row=True
+    )
+    assert [each.name for each in new.graph.input] == ["x", "random_state"]
+    in_openvino = ov.Core().read_model(model.SerializeToString())
+    with pytest.raises(
+        ValueError,
+        match=re.escape(f"{ASKED}give each input that has the batch a Layout with an N there (set"),
+    ):
+        make_reproducible(in_openvino, draw={"noise": "normal"}, per_row=True)
+    for parameter in in_openvino.get_parameters():
+        parameter.set_layout(ov.Layout("N?"))
+    of_layouts = make_reproducible(in_openvino, draw={"noise": "normal"}, per_row=True)
+    assert [each.any_name for each in of_layouts.inputs] == ["x", "random_state"]
+
+
 def test_the_model_that_is_given_stays_as_it_is_and_the_new_one_is_a_rewritten_one() -> None:
     model = model_of()
     before = model.SerializeToString()

@@ -261,10 +261,18 @@ def test_seeds_that_openvino_does_not_take_are_refused_at_every_door(seed, name,
     old = "77" if name == "global_seed" else "88"
     changed = text.replace(f'{name}="{old}"', f'{name}="{seed}"')
     path.write_text(changed)
-    said = f"{name} must be an integer from 0 to 2^63-1: got {seed}. Convert the model with"
+    said = (
+        f"{name} of RandomUniform 'noise' must be an integer from 0 to 2^63-1: got {seed}. "
+        "Convert the model with such a seed."
+    )
     for call in (kept, open_ir):
-        assert_refused(partial(call, path), f"RandomUniform 'noise' ...{said}")
-    commands = (("inspect", path), ("rewrite", path, "-o", tmp_path / "new.xml"))
+        assert_refused(partial(call, path), said)
+    commands = (
+        ("inspect", path),
+        ("rewrite", path, "-o", tmp_path / "new.xml"),
+        ("run", path),
+        ("compare", path),
+    )
     for command in commands:
         assert said in cli.refusal(*command)
     path.write_text(text.replace('type="RandomUniform"', 'type="Unknown"'))
@@ -446,7 +454,7 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
     ):
         assert what in said
     reported = cli.text("rewrite", path, "-o", target, "--keep-seeds")
-    assert "5 nodes keep their seeds, and take no stream" in reported
+    assert "5 nodes keep their seeds and have no stream: they draw" in reported
     assert (
         "OpenVINO's own CPU device draws others of f64 and i64, of most ranges of f32" in reported
     )

@@ -42,6 +42,22 @@ MAY_BE: list[tuple[str, list[str], bool]] = [
     ("float[N, 16, 7] sample, float[N, 64] global_cond", ["sample"], True),
     ("float[N, 16, 7] noisy_action, int64[N] timestep", ["noisy_action"], True),
     ("float[N, 16, 7] x_t, float[N] time, float[N, 64] cond", ["x_t"], True),
+    ("float[N, 4, 64, 64] x_T, float[N, 77, 768] context", ["x_T"], False),
+    ("float[N, 4, 64, 64] start_code, float[N, 77, 768] c", ["start_code"], False),
+    ("float[N, 2, T] zin, float[N, 192, T] x, float[N, 1, T] x_mask", ["zin"], False),
+    ("float[N, 16, 7] noised_action, float[N] t", ["noised_action"], True),
+    (
+        "float[N, 16, H, W] hidden_states, float[N] timestep, float[N, T, 64] "
+        "encoder_hidden_states",
+        ["hidden_states"],
+        True,
+    ),
+    (
+        "float[1, 144, T] noisy_latent, float[1, 1, T] latent_mask, float[1] current_step",
+        ["noisy_latent"],
+        True,
+    ),
+    ("float[N, 3, 32, 32] x, float[N] sigma, float[N, 10] class_labels", ["x"], True),
     ("double[N, 20] mu, double[N, 20] eps", ["eps"], False),
     ("float[N, 20] mu, float[N, 20] epsilon", ["epsilon"], False),
     ("int64[1, T] phone, float[1, 192, T] rnd", ["rnd"], False),
@@ -74,6 +90,9 @@ IS_NOT = [
     "float[N, 2] x, float[N, 1] t",
     "uint32[6] random_state, float[N, 2] x",
     "float[N, 3] gaussians",
+    "float[N, T, 64] hidden_states, float[N, T] attention_bias",
+    "float[N, 2] x, float[N] mu, float[N] sigma",
+    "float[N, 80, T] x, float[1] noise_scale, float[1] sdp_ratio",
 ]
 
 

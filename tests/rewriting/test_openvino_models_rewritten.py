@@ -551,6 +551,8 @@ def test_a_row_draws_the_same_in_any_batch(is_saved: bool, tmp_path: Path) -> No
 
 def test_a_node_that_is_named_draws_rows() -> None:
     x = parameter("x", [-1, 4])
+    # That it has another dimension first.
+    x.set_layout(ov.Layout("?C"))
     y = parameter("y", [-1, 4])
     sum_ = opset8.add(x, y)
     both = named(uniform(opset8.shape_of(sum_)), "both")

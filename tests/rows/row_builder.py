@@ -225,14 +225,16 @@ class Builder:
             return f"{tag}_part"
         return tag
 
-    def model(self, rows_axis_names: Sequence[str | int]) -> onnx.ModelProto:
-        """The whole, whose input x has these dimensions."""
+    def model(
+        self, rows_axis_names: Sequence[str | int | None], name: str | None
+    ) -> onnx.ModelProto:
+        """The whole, whose input x has these dimensions, and k one of this name."""
         inputs = [
             helper.make_tensor_value_info("x", FLOAT, list(rows_axis_names)),
         ]
         used = set(self.scope.free_names()) | _names_used_inside(self.scope.nodes)
         if self.lengths in used:
-            inputs.append(helper.make_tensor_value_info("k", TensorProto.INT64, ["N"]))
+            inputs.append(helper.make_tensor_value_info("k", TensorProto.INT64, [name]))
         if "go" in used:
             inputs.append(helper.make_tensor_value_info("go", TensorProto.BOOL, []))
         if self.form in (Form.TWIN, Form.TRACED):

@@ -194,6 +194,20 @@ def coins_by_place(
     return _meet(b, v, drawn, c)
 
 
+def noise_as_long_as_values_say(
+    b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]
+) -> Value | None:
+    """The first of as many numbers for each element as the greatest length of all rows says."""
+    if b.scope.kind == "Scan":
+        return None
+    most = b.node("ReduceMax", "k", b.ints(0), keepdims=1)
+    shape = b.node("Concat", b.node("Shape", v.name), most, axis=0)
+    zeros = b.node("ConstantOfShape", shape)
+    rank = v.rank + 1
+    drawn = b.draw(rank, "RandomNormalLike", zeros, dtype=1)[0]
+    return _meet(b, v, b.node("Gather", drawn, b.int(0), axis=v.rank), c)
+
+
 def classes(
     b: Builder, v: Value, _c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
@@ -230,4 +244,5 @@ DRAWS: dict[str, Draw] = {
     "classes": classes,
     "coins by place": coins_by_place,
     "alone": alone,
+    "noise as long as values say": noise_as_long_as_values_say,
 }

@@ -276,6 +276,9 @@ def sequence(b: Builder, v: Value, c: Choices) -> Value | None:
 def trilu(b: Builder, v: Value, c: Choices) -> Value | None:
     if v.rank < 2:
         return None
+    # What it keeps of a row is said by the row's number.
+    is_of_rows = any(not size.is_fixed for size in v.dims[-2:])
+    b.is_by_place |= b.is_on_noise and is_of_rows
     return b.kept(v, lambda: b.node("Trilu", v.name, upper=c.below(2)))
 
 

@@ -30,6 +30,13 @@ INPUTS: list[Dims] = [
     (ONE, ROWS, Size(8)),
 ]
 
+NAMES: list[tuple[str | None, str | None]] = [
+    ("N", "N"),
+    (None, None),
+    ("x_dynamic_axes_1", "k_dynamic_axes_1"),
+]
+"""What exporters call the batch of two inputs."""
+
 # Those that keep rows where they are stand oftener, since a chain is right only if all of it is.
 _OFTEN: list[Callable[..., Value | None]] = [
     row_steps.of_one,
@@ -44,6 +51,9 @@ _OFTEN: list[Callable[..., Value | None]] = [
     row_layers.layer_norm,
 ]
 _SELDOM: list[Callable[..., Value | None]] = [
+    row_steps.with_lengths,
+    row_steps.with_places,
+    row_steps.pick,
     row_steps.where,
     row_steps.cast,
     row_steps.mean_of_rows,
@@ -114,8 +124,13 @@ class Chain:
         return INPUTS[self.shape % len(INPUTS)]
 
     @property
-    def named_dims(self) -> list[int | str]:
-        return [size.factor if size.is_fixed else "N" for size in self.dims]
+    def names(self) -> tuple[str | None, str | None]:
+        """Of the batch, in x and in k."""
+        return NAMES[self.shape // len(INPUTS) % len(NAMES)]
+
+    @property
+    def named_dims(self) -> list[int | str | None]:
+        return [size.factor if size.is_fixed else self.names[0] for size in self.dims]
 
     def built(self, form: Form, is_for_openvino: bool = False) -> Built:
         b = Builder(form, self.dims, is_for_openvino)
@@ -135,7 +150,7 @@ class Chain:
         for draw in self.again:
             value = _drawn(b, value, draw, ())
         b.answer(value)
-        model = b.model(self.named_dims)
+        model = b.model(self.named_dims, self.names[1])
         return Built(model, tuple(b.operators), b.has_bookless, b.is_by_place)
 
     def smaller(self) -> Iterator[Chain]:
@@ -208,7 +223,7 @@ def random_chain(seed: int) -> Chain:
         return tuple(chunk() for _ in range(numbers.randint(0, most)))
 
     return Chain(
-        numbers.randrange(len(INPUTS)),
+        numbers.randrange(len(INPUTS) * len(NAMES)),
         chunk(),
         chunk(),
         before=(chunk(), *chunks(4)),

@@ -298,3 +298,53 @@ BETWEEN = {
     "Unique": Between("u = Unique <axis = 0> (x) f = Identity (u)"),
     "NonZero": Between("f = NonZero (x)", needs_cast=True),
 }
+
+MS = "com.microsoft"
+FUSED: dict[str, Between] = {
+    **{
+        f"{kind} of ONNX Runtime": Between(f"f = {MS}.{kind} (x)")
+        for kind in ("FastGelu", "Gelu", "QuickGelu")
+    },
+    "BiasGelu": Between(f"{floats('b', 6)} f = {MS}.BiasGelu (x, b)"),
+    "FastGelu with a bias": Between(f"{floats('b', 6)} f = {MS}.FastGelu (x, b)"),
+    "SkipLayerNormalization": Between(
+        f"""{floats("g", 6)} {floats("b", 6)} s = Neg (x)
+        f = {MS}.SkipLayerNormalization <epsilon = 0.001> (x, s, g, b)"""
+    ),
+    "SkipSimplifiedLayerNormalization": Between(
+        f"""{floats("g", 6)} s = Sqrt (x)
+        f = {MS}.SkipSimplifiedLayerNormalization <epsilon = 0.001> (x, s, g)"""
+    ),
+    "EmbedLayerNormalization": Between(
+        f"""{floats("g", 6)} {floats("b", 6)} {floats("w", 9, 6)} {floats("p", 4, 6)}
+        i = Cast <to = 6> (x) f, m = {MS}.EmbedLayerNormalization (i, , w, p, , g, b)""",
+        "N, 4",
+    ),
+    "FusedMatMul": Between(
+        f"""{floats("w", 6, 6)} m = {MS}.FusedMatMul <transB = 1> (x, w)
+        s = Shape (x) f = Reshape (m, s)"""
+    ),
+    "MultiHeadAttention": Between(f"f = {MS}.MultiHeadAttention <num_heads = 2> (x, x, x)"),
+    "Attention of ONNX Runtime": Between(
+        f"""{floats("w", 6, 18)} {floats("b", 18)} a = {MS}.Attention <num_heads = 2> (x, w, b)
+        s = Shape (x) f = Reshape (a, s)"""
+    ),
+    "RotaryEmbedding of ONNX Runtime": Between(
+        f"""{floats("cosines", 9, 2)} {floats("sines", 9, 2)} {ints("at", 0)}
+        f = {MS}.RotaryEmbedding <num_heads = 2> (x, at, cosines, sines)""",
+        "N, 4, 8",
+    ),
+    "FusedConv": Between(
+        f"""{floats("w", 4, 4, 3, 3)} {floats("b", 4)}
+        m = {MS}.FusedConv <activation = "Relu", pads = [1, 1, 1, 1]> (x, w, b)
+        s = Shape (x) f = Reshape (m, s)""",
+        "N, 4, 6, 6",
+    ),
+    "FusedGemm": Between(
+        f"""{floats("w", 6, 6)} {floats("b", 6)}
+        m = {MS}.FusedGemm <activation = "Relu"> (x, w, b) s = Shape (x) f = Reshape (m, s)""",
+        "N, 6",
+    ),
+}
+"""ONNX Runtime's own operators, which its optimiser writes."""
+BETWEEN |= FUSED

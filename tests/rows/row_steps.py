@@ -29,11 +29,13 @@ def attempt(b: Builder, step: Step, v: Value, c: Choices, dims: Dims | None = No
     """What a step makes, with no trace of it where it makes nothing, or not these dimensions."""
     before = len(b.scope.nodes)
     was_bookless = b.has_bookless
+    was_by_place = b.is_by_place
     made = step(b, v, c)
     if made is not None and factor_of(made.dims) <= LARGEST and dims in (None, made.dims):
         return made
     del b.scope.nodes[before:]
     b.has_bookless = was_bookless
+    b.is_by_place = was_by_place
     return None
 
 
@@ -59,6 +61,60 @@ def with_input(b: Builder, v: Value, c: Choices) -> Value | None:
     if v.dims != b.origin.dims or b.scope.kind == "Scan":
         return None
     return Value(b.node(c.one_of(["Add", "Sub"]), v.name, "x"), v.dims)
+
+
+def _along(b: Builder, v: Value, numbers: str) -> str:
+    """Numbers, one for each row, along the batch of a value."""
+    (axis,) = _simple_batch(v)
+    return b.node(
+        "Reshape", numbers, b.ints(*[-1 if each == axis else 1 for each in range(v.rank)])
+    )
+
+
+def _has_rows(b: Builder, v: Value) -> bool:
+    return len(_simple_batch(v)) == 1 and b.scope.kind != "Scan"
+
+
+def with_lengths(b: Builder, v: Value, c: Choices) -> Value | None:
+    """What another input holds for the row; or, of another meaning, the most that it holds."""
+    if not _has_rows(b, v):
+        return None
+    numbers = b.node("Cast", "k", to=1)
+    if c.below(3):
+        # What noise meets there is its row's own.
+        b.has_bookless = True
+        lengths = _along(b, v, numbers)
+        return b.kept(v, lambda: b.node("Add", v.name, lengths))
+    most = b.node("ReduceMax", numbers, b.ints(0), keepdims=0)
+    b.is_by_place |= b.is_on_noise
+    return b.kept(v, lambda: b.node("Mul", v.name, most))
+
+
+def with_places(b: Builder, v: Value, c: Choices) -> Value | None:
+    """The number of the row, or how many there are."""
+    if not _has_rows(b, v):
+        return None
+    (axis,) = _simple_batch(v)
+    b.is_by_place |= b.is_on_noise
+    if c.below(2):
+        numbers = _along(b, v, b.node("Cast", _range(b, v, axis), to=1))
+    else:
+        numbers = b.node("Cast", b.node("Shape", v.name, start=axis, end=axis + 1), to=1)
+    kind = c.one_of(["Add", "Mul"])
+    return b.kept(v, lambda: b.node(kind, v.name, numbers))
+
+
+def pick(b: Builder, v: Value, c: Choices) -> Value | None:
+    """Of the second dimension the element that another input says: of the row, or of another."""
+    if not _has_rows(b, v) or v.rank < 2 or v.dims[0] != ROWS or not v.dims[1].is_fixed:
+        return None
+    rows = _range(b, v, 0)
+    if c.below(4) == 0:
+        rows = b.node("Slice", rows, b.ints(-1), b.ints(-END), b.ints(0), b.ints(-1))
+    column = b.node("Mod", "k", b.int(v.dims[1].factor))
+    pair = [b.node("Unsqueeze", each, b.ints(1)) for each in (rows, column)]
+    made = b.node("GatherND", v.name, b.node("Concat", *pair, axis=1))
+    return Value(made, (v.dims[0], *v.dims[2:]))
 
 
 def where(b: Builder, v: Value, _c: Choices) -> Value:

@@ -539,7 +539,7 @@ OF_UNKNOWN_RANK = parse(
     """g (float[batch, 4] x) => (float[batch, 4] y) {
     scale = Constant <value_floats = [1.0, 1.0, 1.0, 1.0]> () half = Constant <value_float = 0.5> ()
     go = Constant <value = bool {1}> ()
-    h = com.microsoft.SkipLayerNormalization (x, x, scale) y = Dropout (h, half, go) }"""
+    h = com.microsoft.BiasSplitGelu (x, scale) y = Dropout (h, half, go) }"""
 )
 """A draw of a declared shape, that is put on a tensor whose shape nobody knows."""
 
@@ -578,7 +578,7 @@ OF_UNKNOWN_RANK = parse(
         (
             OF_UNKNOWN_RANK,
             {"per_row": True},
-            "Dropout of 'y'...got 'y' (Dropout) has an input whose shape nobody knows",
+            "Dropout of 'y'...got 'y' (Dropout) has the input 'h', whose shape nobody knows",
         ),
         (SHUFFLED, {"per_row": True}, "RandomShuffle of 'y'...got one order for all rows tog"),
         (TIMED, {"per_row": True, "batch": "N"}, "dynamic dimension ... (time, batch)"),

@@ -359,8 +359,23 @@ MEETS = "c = RandomNormalLike (f) y = Add (c, f)"
 OF_CHANNELS = """t = Transpose (x) s = Shape (t) z = ConstantOfShape (s)
     d = Shape <end = 1> (x) w = ConstantOfShape (d) c = RandomNormalLike (w)"""
 """x with its rows as channels, zeros like it, and noise for each channel."""
+PICKED = """d = Shape <end = 1> (x) n = Squeeze (d) o = Constant <value_int = 0> ()
+    i = Constant <value_int = 1> () last = Constant <value_ints = [-1]> ()
+    best = ArgMax <axis = 1> (x)"""
+COUNTED = "rows = Range (o, n, i) first = Unsqueeze (rows, last)"
 # Operators that put rows into another order before a draw meets them, and what is said of each.
 REORDERED = {
+    "an element of other rows, from the last on": (
+        f"""{PICKED} e = Sub (n, i) m = Constant <value_int = -1> () rows = Range (e, m, m)
+        first = Unsqueeze (rows, last) at = Concat <axis = -1> (first, best)
+        g = GatherND (x, at) f = Unsqueeze (g, last) {MEETS}""",
+        "'g' (GatherND) orders the rows of 'x' by their values, or by numbers",
+    ),
+    "an element of rows that values say": (
+        f"""{PICKED} {COUNTED} at = Concat <axis = -1> (best, first)
+        g = GatherND (x, at) f = Unsqueeze (g, last) {MEETS}""",
+        "'g' (GatherND) orders the rows of 'x' by their values, or by numbers",
+    ),
     "turned round": (
         f"{CUT} f = Slice (x, m, least, o, m) {MEETS}",
         "'f' (Slice) takes some of the rows of 'x', or turns them round",
@@ -475,6 +490,15 @@ def test_what_is_in_functions_is_looked_at(name: str) -> None:
 
 # Operators that leave the rows in place, once or whatever else they look at.
 IN_PLACE = {
+    "an element of each row": (
+        f"""{PICKED} {COUNTED} at = Concat <axis = -1> (first, best)
+        g = GatherND (x, at) f = Unsqueeze (g, last)"""
+    ),
+    "two elements of each row": (
+        f"""{PICKED} {COUNTED} wide = Constant <value_ints = [1, 2]> () both = Tile (best, wide)
+        e = Unsqueeze (both, last) s = Shape (both) many = Expand (first, s)
+        each = Unsqueeze (many, last) at = Concat <axis = -1> (each, e) f = GatherND (x, at)"""
+    ),
     "tiled once": "k = Constant <value_ints = [1, 2]> () f = Tile (x, k)",
     "made longer": "k = Constant <value_floats = [1.0, 2.0]> () f = Resize (x, , k)",
     "sliced whole": (
@@ -624,6 +648,7 @@ OF_OPENVINO: dict[str, tuple[tuple[Any, ...], str | None, Standing]] = {
     "a Layout's name": (([6, -1, 8], "TNC"), "N", SEQUENCE),
     "a place": (([6, -1, 8],), "x:1", SEQUENCE),
     "the sum of two of a Layout": (([6, -1, 8], "TNC", opset8.add), None, SEQUENCE),
+    "the sum of two by a place": (([6, -1, 8], "", opset8.add), "x:1", SEQUENCE),
     "two of a Layout, end to end": (
         ([6, -1, 4], "TNC", lambda x, y: opset8.concat([x, y], 2)),
         *("N", Standing("", dims="6, batch, 4")),
@@ -662,7 +687,7 @@ def test_a_model_of_openvino_draws_rows_where_they_stand(name: str, tmp_path: Pa
 
 def test_what_a_model_of_openvino_does_not_say_of_its_batch_is_asked_for() -> None:
     with pytest.raises(ValueError, match=r"a Layout with an N there \(set_layout\)"):
-        make_reproducible(of_openvino([6, -1, 8], "", opset8.add), per_row=True, batch="x:1")
+        make_reproducible(of_openvino([-1, -1, 8], "", opset8.add), per_row=True, batch="x:1")
     model = OpenVino("native").read(STANDING["like a sequence"].model)
     model.reshape(ov.PartialShape.dynamic())
     with pytest.raises(ValueError, match=r"got 'x:1'\. Give the input a rank: reshape the model"):

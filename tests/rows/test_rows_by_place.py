@@ -56,7 +56,36 @@ def in_branch(share: str) -> str:
 
 # -- What depends on the other rows ----------------------------------------------------------------
 
+NOISY = "r = RandomNormalLike (x)"
+COMBINED = {
+    "noise that is scaled by how many rows there are": Drawn(
+        f"{NOISY} q = Div (r, n) y = Add (q, x)"
+    ),
+    "noise and the number of its row": Drawn(
+        f"{NOISY} {RANGE} apart = Reshape (f, wide) q = Add (r, apart) y = Add (q, x)"
+    ),
+    "one of two, as the number of the row says": Drawn(
+        f"""{NOISY} r2 = RandomNormalLike (x) {RANGE} two = Constant <value_int = 2> ()
+        odd = Mod (places, two) is_odd = Equal (odd, one) each = Reshape (is_odd, wide)
+        q = Where (each, r, r2) y = Add (q, x)"""
+    ),
+    "an element of a row that its number says": Drawn(
+        f"""{NOISY} {RANGE} four = Constant <value_int = 4> () place = Mod (places, four)
+        each = Reshape (place, wide) q = GatherElements <axis = 1> (r, each) y = Add (q, x)"""
+    ),
+    "noise beside the number of its row": Drawn(
+        f"""{NOISY} {RANGE} each = Reshape (f, wide) wider = Concat <axis = 1> (r, each)
+        q = ReduceSum (wider, columns) y = Add (q, x)"""
+    ),
+    "noise and a mean of all rows": Drawn(
+        f"{NOISY} m = ReduceMean <keepdims = 1> (x) q = Mul (r, m) y = Add (q, x)"
+    ),
+    "a triangle of all noise": Drawn(f"{NOISY} q = Trilu (r) y = Add (q, x)"),
+}
+"""What is made of noise before it meets the inputs' rows."""
+
 BY_PLACE = {
+    **COMBINED,
     "a Bernoulli's share, of the number of rows": coins(
         f"{SHARE.replace('p', 'q')} p = Expand (q, s)"
     ),
@@ -230,7 +259,10 @@ BY_PLACE = {
 @pytest.mark.parametrize("name", BY_PLACE)
 def test_a_draw_by_the_number_of_rows_is_refused(name: str) -> None:
     case = BY_PLACE[name]
-    said = r"(draws by|compares them with) numbers that depend on how many rows there are, or on"
+    said = (
+        r"(draws by|compares them with|combines them with) numbers that depend on how many rows "
+        "there are, or on|keeps of each row what its number says"
+    )
     with pytest.raises(ValueError, match=said):
         make_reproducible(case.model, per_row=True)
     if case.is_read_by_openvino:
@@ -241,6 +273,16 @@ def test_a_draw_by_the_number_of_rows_is_refused(name: str) -> None:
 # -- What does not ---------------------------------------------------------------------------------
 
 ALIKE = {
+    "noise that has met its row, and how many there are": Drawn(
+        f"{NOISY} q = Add (r, x) y = Div (q, n)"
+    ),
+    "noise and what its row is beside the others": Drawn(
+        f"{NOISY} m = ReduceMean (x, rows) d2 = Sub (x, m) q = Mul (r, d2) y = Add (q, x)"
+    ),
+    "a triangle of each row's noise": Drawn(
+        f"""{NOISY} wider = Constant <value_ints = [-1, 2, 2]> () q = Reshape (r, wider)
+        u = Trilu (q) v = Reshape (u, s) y = Add (v, x)"""
+    ),
     "one share for all": coins("p = Expand (half, s)"),
     "a share for each row, of one number": coins(
         """wide0 = Constant <value_ints = [1, 4]> () q = Expand (half, wide0)
@@ -263,9 +305,6 @@ ALIKE = {
     "logits of zeros": Drawn("zeros = ConstantOfShape (s) y = Multinomial (zeros)", "int32"),
     "a ratio for each model": Drawn(
         "p = Mul (half, half) y = Dropout (x, p, true)", is_read_by_openvino=False
-    ),
-    "noise that is scaled by how many there are": Drawn(
-        "r = RandomNormalLike (x) q = Div (r, n) y = Add (q, x)"
     ),
     "as the number of rows never chooses": coins(
         """minus = Constant <value_int = -1> () never = Equal (count, minus)

@@ -132,6 +132,17 @@ def test_a_second_dimension_that_is_made_of_the_batch_is_refused(name: str) -> N
         make_reproducible(read(model), per_row=True, batch="x:0")
 
 
+def test_a_dimension_that_is_as_long_as_values_say_is_refused_with_the_name_of_these() -> None:
+    most = "most_of_all = ReduceMax <keepdims = 0> (x) i = Cast <to = 7> (most_of_all)"
+    model = model_of(f"{most} k = Reshape (i, one) f = Slice (x, zero, k, one)")
+    said = (
+        "'f' (Slice) makes a dimension that may be as long as 'k' says, which depends on all rows"
+    )
+    with pytest.raises(ValueError, match="for a state for each row") as error:
+        make_reproducible(model, per_row=True, batch="batch")
+    assert said in str(error.value)
+
+
 OF_SEQUENCES = {
     "as many parts as rows": (
         f"""{HOT} q = SplitToSequence <axis = 2> (o) fewer = SequenceErase (q)

@@ -19,7 +19,7 @@
 namespace onnx_philox {
 
 /// How many running sums are kept: one for each class if they suffice, otherwise one for the last of every so many.
-constexpr std::uint64_t kSumsKept = 2048;
+constexpr std::uint64_t kSumsKept = 4096;
 
 /// A row of logits.
 template <class Isa>
@@ -169,13 +169,14 @@ class Weights {
   Weights(const Draw& draw, std::uint64_t row)
       : logits_(draw, row), maximum_(Isa::Splat64(BitCast<std::uint64_t>(logits_.Maximum()))) {}
 
-  /// Of classes `begin` to `begin` + kAtOnce - 1; 0 past the last.
-  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kAtOnce]) const {
-    typename Isa::Words x[kAtOnce / kLanes];
+  /// Of classes `begin` to `begin` + kCount - 1, which fill whole registers; 0 past the last.
+  template <unsigned kCount>
+  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kCount]) const {
+    typename Isa::Words x[kCount / kLanes];
     ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) x[i] = logits_.Load(begin + i * kLanes);
+    for (unsigned i = 0; i < kCount / kLanes; ++i) x[i] = logits_.Load(begin + i * kLanes);
     ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) {
+    for (unsigned i = 0; i < kCount / kLanes; ++i) {
       RowOfLogits<Isa>::Store(ExpNonpositive<Isa>(Isa::SubtractF64(x[i], maximum_)), weights + i * kLanes);
     }
   }
@@ -202,63 +203,107 @@ template <class SomeWeights>
 class RunningSums {
  public:
   RunningSums(const SomeWeights& weights, std::uint64_t classes) : weights_(weights), classes_(classes) {
-    constexpr unsigned kAtOnce = SomeWeights::kAtOnce;
-    // The number of weights made at once, or a multiple of it, except for a distance of 1.
-    distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kAtOnce + 1) * kAtOnce;
-    double sum = 0, weight[kAtOnce];
-    std::uint64_t next = distance_;  // the class before which a sum is kept
-    for (std::uint64_t begin = 0; begin < classes_; begin += kAtOnce) {
-      weights_.Get(begin, weight);
-      if (distance_ == 1) {
-        const unsigned count = classes_ - begin < kAtOnce ? static_cast<unsigned>(classes_ - begin) : kAtOnce;
-        for (unsigned i = 0; i < count; ++i) {
-          sum += weight[i];
-          kept_[begin + i] = sum;
-        }
-        continue;
-      }
-      for (unsigned i = 0; i < kAtOnce; ++i) sum += weight[i];
-      if (begin + kAtOnce == next) {
-        kept_[next / distance_ - 1] = sum;
-        next += distance_;
-      }
+    if (classes_ <= kSumsKept) {
+      distance_ = 1;
+      count_ = classes_;
+      KeepAll();
+    } else {
+      // A multiple of what a search makes at once.
+      distance_ = (classes_ / kSumsKept / kMadeAgain + 1) * kMadeAgain;
+      count_ = (classes_ + distance_ - 1) / distance_;
+      KeepSome();
     }
-    count_ = (classes_ + distance_ - 1) / distance_;
-    kept_[count_ - 1] = sum;
   }
 
   double Total() const { return kept_[count_ - 1]; }
 
   /// The first class whose running sum is greater than `threshold`, which is below the total.
   std::uint64_t FirstAbove(double threshold) const {
-    const double* first = kept_;
+    std::uint64_t found[1];
+    FirstAbove<1>(&threshold, found);
+    return found[0];
+  }
+
+  /// The same for several thresholds: the steps of one search wait for each other, those of several do not.
+  template <unsigned kSearches>
+  ONNX_PHILOX_INLINE void FirstAbove(const double* thresholds, std::uint64_t (&found)[kSearches]) const {
+    const double* first[kSearches];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kSearches; ++i) first[i] = kept_;
     for (std::uint64_t length = count_; length > 1;) {
       const std::uint64_t half = length / 2;
-      first = first[half - 1] > threshold ? first : first + half;
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < kSearches; ++i) {
+        first[i] = first[i][half - 1] > thresholds[i] ? first[i] : first[i] + half;
+      }
       length -= half;
     }
-    const std::uint64_t index = static_cast<std::uint64_t>(first - kept_);
-    return distance_ == 1 ? index : FirstAboveWithin(index, threshold);
+    for (unsigned i = 0; i < kSearches; ++i) {
+      const std::uint64_t index = static_cast<std::uint64_t>(first[i] - kept_);
+      found[i] = distance_ == 1 ? index : FirstAboveWithin(index, thresholds[i]);
+    }
   }
 
  private:
-  std::uint64_t FirstAboveWithin(std::uint64_t index, double threshold) const {
+  void KeepAll() {
     constexpr unsigned kAtOnce = SomeWeights::kAtOnce;
-    double sum = index == 0 ? 0 : kept_[index - 1], weight[kAtOnce];
-    for (std::uint64_t begin = index * distance_; begin < classes_; begin += kAtOnce) {
+    double sum = 0, weight[kAtOnce];
+    for (std::uint64_t begin = 0; begin < classes_; begin += kAtOnce) {
       weights_.Get(begin, weight);
-      for (unsigned i = 0; i < kAtOnce; ++i) {
+      const unsigned count = classes_ - begin < kAtOnce ? static_cast<unsigned>(classes_ - begin) : kAtOnce;
+      for (unsigned i = 0; i < count; ++i) {
         sum += weight[i];
-        if (sum > threshold) return begin + i;
+        kept_[begin + i] = sum;
       }
+    }
+  }
+
+  void KeepSome() {
+    constexpr unsigned kAtOnce = SomeWeights::kAtOnce;
+    // The weights to add, and those after them: these are made while the additions wait for each other.
+    double sum = 0, some[2][kAtOnce];
+    std::uint64_t next = distance_;  // the class before which a sum is kept
+    weights_.Get(0, some[0]);
+    for (std::uint64_t begin = 0; begin < classes_; begin += kAtOnce) {
+      const double(&weight)[kAtOnce] = some[begin / kAtOnce % 2];
+      if (begin + kAtOnce < classes_) weights_.Get(begin + kAtOnce, some[(begin / kAtOnce + 1) % 2]);
+      for (unsigned part = 0; part < kAtOnce; part += kMadeAgain) {
+        for (unsigned i = part; i < part + kMadeAgain; ++i) sum += weight[i];
+        if (begin + part + kMadeAgain == next && next < classes_) {
+          kept_[next / distance_ - 1] = sum;
+          next += distance_;
+        }
+      }
+    }
+    kept_[count_ - 1] = sum;
+  }
+
+  std::uint64_t FirstAboveWithin(std::uint64_t index, double threshold) const {
+    double sum = index == 0 ? 0 : kept_[index - 1], weight[kMadeAgain];
+    for (std::uint64_t begin = index * distance_; begin < classes_; begin += kMadeAgain) {
+      weights_.Get(begin, weight);
+      // Sums do not fall: so many are not above. To stop at the first that is, a branch would be foreseen wrongly.
+      unsigned below = 0;
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < kMadeAgain; ++i) {
+        sum += weight[i];
+        below += sum > threshold ? 0 : 1;
+      }
+      if (below < kMadeAgain && begin + below < classes_) return begin + below;
     }
     return classes_ - 1;  // only from logits that nobody checked
   }
+
+  /// How many weights a search makes at once: few, in whole registers.
+  static constexpr unsigned kMadeAgain = SomeWeights::kAtOnce < 16 ? SomeWeights::kAtOnce : 16;
 
   SomeWeights weights_;
   std::uint64_t classes_, distance_, count_;
   double kept_[kSumsKept];
 };
+
+/// How many samples are looked for at once.
+constexpr unsigned kSearchesAtOnce = 8;
 
 template <class Isa, class From, class Index>
 void FillCategoricalAs(const Piece& piece) {
@@ -272,15 +317,31 @@ void FillCategoricalAs(const Piece& piece) {
     const std::uint64_t row_end = piece.end - i > (row + 1) * samples - i ? (row + 1) * samples : piece.end;
     const RunningSums<Weights<Isa>> sums(Weights<Isa>(piece.draw, row), piece.draw.classes);
     const double total = sums.Total();
-    for (; i < row_end; ++i) {
+    while (i < row_end) {
       if (i == drawn) {
         first_drawn = i;
         drawn = piece.end - i > kUniformsAtOnce ? i + kUniformsAtOnce : piece.end;
         UniformsOf<From, F64UnitRule<Isa>>(piece, first_drawn, drawn, uniforms);
       }
-      const Index index = static_cast<Index>(sums.FirstAbove(uniforms[i - first_drawn] * total));
-      std::memcpy(out, &index, sizeof(index));
-      out += sizeof(index);
+      const std::uint64_t end = row_end < drawn ? row_end : drawn;
+      const double* u = uniforms + (i - first_drawn);
+      for (; end - i >= kSearchesAtOnce; i += kSearchesAtOnce, u += kSearchesAtOnce) {
+        double thresholds[kSearchesAtOnce];
+        std::uint64_t found[kSearchesAtOnce];
+        ONNX_PHILOX_UNROLL
+        for (unsigned k = 0; k < kSearchesAtOnce; ++k) thresholds[k] = u[k] * total;
+        sums.template FirstAbove<kSearchesAtOnce>(thresholds, found);
+        for (unsigned k = 0; k < kSearchesAtOnce; ++k) {
+          const Index index = static_cast<Index>(found[k]);
+          std::memcpy(out, &index, sizeof(index));
+          out += sizeof(index);
+        }
+      }
+      for (; i < end; ++i, ++u) {
+        const Index index = static_cast<Index>(sums.FirstAbove(*u * total));
+        std::memcpy(out, &index, sizeof(index));
+        out += sizeof(index);
+      }
     }
   }
 }

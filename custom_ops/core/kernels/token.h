@@ -83,23 +83,24 @@ class TokenWeights {
     is_filtered_ = bound.weight >= 0 || min_p > 0;
   }
 
-  /// Of classes `begin` to `begin` + kAtOnce - 1; 0 past the last.
-  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kAtOnce]) const {
-    typename Isa::Words x[kAtOnce / kLanes];
+  /// Of classes `begin` to `begin` + kCount - 1, which fill whole registers; 0 past the last.
+  template <unsigned kCount>
+  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kCount]) const {
+    typename Isa::Words x[kCount / kLanes];
     ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) {
+    for (unsigned i = 0; i < kCount / kLanes; ++i) {
       x[i] = Isa::SubtractF64(logits_.Load(begin + i * kLanes), maximum_);
     }
     if (is_divided_) {
       ONNX_PHILOX_UNROLL
-      for (unsigned i = 0; i < kAtOnce / kLanes; ++i) x[i] = Isa::DivideF64(x[i], temperature_);
+      for (unsigned i = 0; i < kCount / kLanes; ++i) x[i] = Isa::DivideF64(x[i], temperature_);
     }
     ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) {
+    for (unsigned i = 0; i < kCount / kLanes; ++i) {
       RowOfLogits<Isa>::Store(ExpNonpositive<Isa>(x[i]), weights + i * kLanes);
     }
     if (!is_filtered_) return;
-    for (unsigned i = 0; i < kAtOnce; ++i) {
+    for (unsigned i = 0; i < kCount; ++i) {
       const bool is_kept = Keeps<Isa>(bound_, weights[i], begin + i) && weights[i] >= min_p_;
       weights[i] = is_kept ? weights[i] : 0;
     }

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "floats.h"
 #include "kernels.h"
+#include "torch_part.h"
 #include "torch_stream.h"
 
 namespace onnx_philox {

@@ -17,7 +17,7 @@
 #include "checks.h"
 #include "draws.h"
 #include "guided.h"
-#include "torch_draw.h"
+#include "torch_part.h"
 #include "values.h"
 
 namespace random_nodes {

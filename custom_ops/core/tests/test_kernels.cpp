@@ -981,7 +981,7 @@ void TestEdgesOfExponentials(const Kernels& kernels) {
 /// Thresholds that a running sum is equal to, for as many classes as are kept and for more: the next class is drawn.
 void TestEdgesOfClasses(const Kernels& kernels) {
   constexpr std::uint64_t kKey = 42;
-  for (const std::uint64_t classes : {8u, 4096u}) {
+  for (const std::uint64_t classes : {8u, 8192u}) {
     // Half of the classes, as many as a power of two, have equal weights, the others none. They begin at an odd place.
     std::vector<float> logits(classes, -HUGE_VALF);
     for (std::uint64_t c = 0; c < classes / 2; ++c) logits[classes / 4 + 1 + c] = -3.0f;

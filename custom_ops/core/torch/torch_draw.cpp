@@ -1,5 +1,5 @@
-// Draws of torch's numbers, a row of states after the other: see torch_draw.h.
-#include "torch_draw.h"
+// Draws of torch's numbers, a row of states after the other: see torch_part.h.
+#include "torch_part.h"
 
 #include <algorithm>
 #include <atomic>

@@ -5,6 +5,7 @@
 #include "floats.h"
 #include "kernels.h"
 #include "philox.h"
+#include "torch_part.h"
 
 namespace onnx_philox {
 

@@ -1,6 +1,6 @@
 // torch's CPU generator, and what is drawn with it: alignment "pytorch" (docs/specification.md, "torch's numbers").
 //
-//   TorchStream stream;
+//   TorchStream stream;                                   // SeedTorchState (torch_part.h) writes the words of a seed
 //   ReadTorchState(words, &stream);                       // 632 words, as TorchState.to_array() gives them
 //   FillTorch(*selection.kernels, &stream, fill);         // one call of torch's; more may follow
 //   WriteTorchState(stream, words);                       // where torch's generator would be
@@ -67,9 +67,6 @@ static inline unsigned WordsOfEach(const TorchFill& fill) {
       return 0;
   }
 }
-
-/// Writes the state of `torch.manual_seed(seed)`.
-void SeedTorchState(std::uint64_t seed, std::uint32_t* words);
 
 /// Reads a state, which has been checked.
 void ReadTorchState(const std::uint32_t* words, TorchStream* stream);

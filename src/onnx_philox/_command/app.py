@@ -101,7 +101,8 @@ def verify(
 @command_options.flag(
     "--all",
     "shows_all",
-    help="Show each node. Without it, equal ones of more than 20 are shown as one.",
+    help="Show each node, and all that is said of it. Without it, equal ones of more than 20 are "
+    "shown as one, and of sentences that differ in details the first few.",
 )
 @command_options.HTML
 @command_options.JSON
@@ -112,6 +113,7 @@ def inspect(model: Path, *, shows_all: bool) -> Any:
     model with the same operator, opset, attributes and types, and runs it several times. It does
     not run the model itself, or read its weights. The nodes of an IR are tried in OpenVINO alone.
     """
+    rooms.libraries.multiply_in_one_thread()
     wrong = (OSError, TypeError, ValueError, ImportError)
     with rooms.terminal.working("inspect", "reading the model", *wrong) as progress:
         return rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)

@@ -6,27 +6,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.streams import Streams
-from onnx_philox._files.given import Given
-from onnx_philox._models.recorded_streams import (
-    generator_of,
-    next_of,
-    read_input,
-    states_in,
-    streams_of,
-)
-from onnx_philox._models.untouched import graph_of
-from onnx_philox._record import recorded_model
+from onnx_philox._rewriting.look import ModelLook
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
-
-if TYPE_CHECKING:
-    import onnx_ir as ir
-    import openvino as ov
 
 
 @dataclass(frozen=True)
@@ -142,105 +129,26 @@ class Inside:
         return f"{len(self.own)} {nodes} of its own"
 
 
-def inside(given: Given) -> Inside:
-    """Looks into a file, once; finds nothing in what it cannot read."""
+def inside(seen: ModelLook) -> Inside:
+    """What a look at a model says; nothing of what cannot be read."""
     try:
-        if given.of_openvino:
-            return _inside_ir(given)
-        return _inside_onnx(given)
+        return Inside(
+            seen.inputs,
+            seen.own,
+            has_seed=seen.has_seed and not seen.has_state,
+            has_state=seen.has_state,
+            state=seen.state,
+            next_state=seen.next_state if seen.has_state else None,
+            generator=seen.generator,
+            streams=seen.streams if seen.has_state else None,
+            variable=seen.variable,
+            several=seen.states if seen.has_state else (),
+            of_no_runtime=seen.of_no_runtime,
+            missing_functions=seen.missing_functions,
+        )
     except (OSError, TypeError, ValueError, ImportError):
         # The runtimes report what is wrong with it.
         return Inside()
-
-
-def _inside_onnx(given: Given) -> Inside:
-    from onnx_philox._rewriting.in_onnx import earlier
-    from onnx_philox._rewriting.in_onnx.rewrite_onnx import find_random_nodes
-    from onnx_philox._rewriting.in_onnx.unrun import missing_functions, operators_of_no_runtime
-
-    model = graph_of(given)
-    unrun = operators_of_no_runtime(model)
-    missing = missing_functions(model)
-    own = _own(find_random_nodes(model))
-    state = read_input(model)
-    drawn_by = generator_of(model)
-    inputs = inputs_of(model)
-    if state is not None:
-        return Inside(
-            inputs,
-            own,
-            has_state=True,
-            state=state.name or "",
-            next_state=next_of(model, state),
-            generator=drawn_by,
-            streams=streams_of(model),
-            several=states_in(model),
-            of_no_runtime=unrun,
-            missing_functions=missing,
-        )
-    return Inside(
-        inputs,
-        own,
-        has_seed=earlier.read(model).seed is not None,
-        has_state=False,
-        generator=drawn_by,
-        of_no_runtime=unrun,
-        missing_functions=missing,
-    )
-
-
-def inputs_of(model: ir.Model) -> dict[str, bool]:
-    """The inputs that a run must be given, and whether each is text."""
-    required = (value for value in model.graph.inputs if not value.is_initializer())
-    return {value.name or "": str(value.dtype) == "STRING" for value in required}
-
-
-def inputs_of_ir(model: ov.Model) -> dict[str, bool]:
-    """The inputs that a run must be given, and whether each is text."""
-    from onnx_philox._openvino_models.ports import input_names
-
-    inputs = {}
-    for name, port in zip(input_names(model.inputs, None), model.inputs, strict=True):
-        inputs[name] = port.get_element_type().get_type_name() == "string"
-    return inputs
-
-
-def _inside_ir(given: Given) -> Inside:
-    from onnx_philox._rewriting.in_openvino import files, openvino_earlier
-    from onnx_philox._rewriting.in_openvino.rewrite_openvino import find_random_nodes
-
-    model = files.openvino_model_of(given)
-    recorded = openvino_earlier.read(model)
-    own = _own(find_random_nodes(model))
-    inputs = inputs_of_ir(model)
-    drawn_by = recorded.generator
-    if recorded.is_input:
-        return Inside(
-            inputs,
-            own,
-            has_state=True,
-            state=recorded.state_name,
-            next_state=recorded.next_state,
-            generator=drawn_by,
-            streams=recorded_model.streams_of_ir(model),
-            several=openvino_earlier.states_in(model, recorded),
-        )
-    has_seed = recorded.seed is not None and not recorded.variable
-    # Standard nodes draw too, and nothing here knows them.
-    has_state = False if own or has_seed or recorded.variable else None
-    return Inside(
-        inputs,
-        own,
-        has_seed=has_seed,
-        has_state=has_state,
-        generator=drawn_by,
-        variable=recorded.variable,
-    )
-
-
-def _own(nodes: list[RandomNode]) -> list[RandomNode]:
-    """The random nodes that each runtime draws in its own way."""
-    return [node for node in nodes if not node.is_reproducible]
 
 
 def command_to_run(

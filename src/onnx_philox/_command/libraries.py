@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -29,6 +30,15 @@ def prepare() -> None:
         logger.addHandler(logging.NullHandler())
     if _Deferring not in sys.meta_path:
         sys.meta_path.insert(0, _Deferring)
+
+
+def multiply_in_one_thread() -> None:
+    """Makes NumPy start no threads to multiply matrices in, unless a user asks for some.
+
+    It starts them when it is imported, here and in each process that this one starts. What
+    multiplies no matrices need not pay for them.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class _Deferring:

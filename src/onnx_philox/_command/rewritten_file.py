@@ -25,6 +25,7 @@ from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting import api, equal_seeds
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
+from onnx_philox._rewriting.look import AnyLook, OnnxLook, look
 from onnx_philox._standard import to_standard as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
@@ -90,10 +91,12 @@ class RewrittenFile:
             console.print(_became(self.report.replaced))
         for line in self._of_nodes():
             console.print(Text(line))
-        for past in self.past[:_MOST]:
+        # Of a Bernoulli its shares say it.
+        wrong = [past for past in self.past if not past.is_of_shares]
+        for past in wrong[:_MOST]:
             console.print(Text(f"Before, {past}"))
-        if len(self.past) > _MOST:
-            more = len(self.past) - _MOST
+        if len(wrong) > _MOST:
+            more = len(wrong) - _MOST
             console.print(f"And {more} more: onnx-philox inspect {self.source} says which.")
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
@@ -166,9 +169,9 @@ class RewrittenFile:
                 return "It has no seeds to keep."
             return ""
         if count == 1:
-            keep = "1 node keeps its seeds, and takes no stream. It draws"
+            keep = "1 node keeps its seeds and has no stream: it draws"
         else:
-            keep = f"{count} nodes keep their seeds, and take no stream. They draw"
+            keep = f"{count} nodes keep their seeds and have no stream: they draw"
         about = f"{keep} what these seeds document from PhiloxState.for_run(0)."
         if is_openvino_s:
             # By the processor that it runs on, which may be another one than this.
@@ -195,10 +198,10 @@ class RewrittenFile:
         """What there is to know of the new model."""
         report = self.report
         if report.settled == 1:
-            yield "1 Dropout that drops nothing is now Identity: it takes no stream."
+            yield "1 Dropout that drops nothing is now Identity: it draws nothing."
         elif report.settled:
             count = report.settled
-            yield f"{count} Dropouts that drop nothing are now Identity: they take no stream."
+            yield f"{count} Dropouts that drop nothing are now Identity: they draw nothing."
         yield self._about_seeds()
         yield self._about_equal_seeds()
         yield self._about_state()
@@ -288,14 +291,19 @@ def rewrite(
     is_for_web = standard == standard_nodes.WEB
     if is_for_web:
         standard = "onnxruntime"
-    new_files.check_apart(_OWNER, _outputs(target), given.reads)
-    with new_files.tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
+    with (
+        look(given) as seen,
+        new_files.tidied_up_on_signals(),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        new_files.check_apart(_OWNER, _outputs(target), given.reads)
         warnings.simplefilter("always")
-        if is_ir(target) and not given.of_openvino:
-            report, inside = _to_ir(given, target, asked, progress)
+        past = untried.wrong_before(seen)
+        if is_ir(target) and isinstance(seen, OnnxLook):
+            report, inside = _to_ir(seen, target, asked, progress)
         else:
             report, inside = _to_the_same(
-                given, target, asked, progress, standard, inexact, is_for_web=is_for_web
+                seen, target, asked, progress, standard, inexact, is_for_web=is_for_web
             )
     texts = [str(each.message) for each in caught if each.category is UserWarning]
     return RewrittenFile(
@@ -307,7 +315,7 @@ def rewrite(
         standard,
         is_for_web,
         asked.keep_seeds,
-        untried.wrong_before(given, report.replaced),
+        past if report.replaced else [],
     )
 
 
@@ -319,7 +327,7 @@ def _outputs(target: Path) -> dict[Path, str]:
 
 
 def _to_the_same(
-    source: Given,
+    seen: AnyLook,
     target: Path,
     asked: Asked,
     progress: Progress,
@@ -329,19 +337,21 @@ def _to_the_same(
     is_for_web: bool = False,
 ) -> tuple[rewriting.Report, inside_model.Inside]:
     """Writes ONNX from ONNX, or an IR from an IR; returns what is in it, too."""
-    if is_for_web:
-        report = web.write_for_web(source, target, inexact, asked, progress)
-    elif standard is not None:
-        report = standard_nodes.write_standard(source, target, asked, standard, inexact, progress)
-    else:
+    if standard is None:
         # The file says what the model says, and takes as long to read as a rewrite takes.
-        written = api.write_rewritten(source, target, asked, progress)
-        return written.report, inside_model.inside(Given.of(_OWNER, written.model))
-    return report, inside_model.inside(Given.of(_OWNER, target))
+        report, written = api.write_rewritten(seen, target, asked, progress)
+        return report, inside_model.inside(written)
+    # Only files of ONNX are taken for these.
+    assert isinstance(seen, OnnxLook)
+    if is_for_web:
+        report = web.write_for_web(seen, target, inexact, asked, progress)
+    else:
+        report = standard_nodes.write_standard(seen, target, asked, standard, inexact, progress)
+    return report, inside_model.inside(look(Given.of(_OWNER, target)))
 
 
 def _to_ir(
-    source: Given, target: Path, asked: Asked, progress: Progress
+    seen: OnnxLook, target: Path, asked: Asked, progress: Progress
 ) -> tuple[rewriting.Report, inside_model.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
@@ -353,7 +363,7 @@ def _to_ir(
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
         with new_files.no_room_named(target, folder):
-            result = _to_the_same(source, between, asked, progress)
+            result = _to_the_same(seen, between, asked, progress)
         progress(0, 1, "OpenVINO converts")
         import openvino as ov
 

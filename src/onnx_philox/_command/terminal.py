@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from onnx_philox._progress import ignore
 _UNWRAPPED = sys.maxsize
 # The least width for which tables are laid out.
 _NARROWEST = 80
+_SECONDS_BETWEEN_BARS = 0.1
 
 
 # What a terminal obeys: a text of a file could move the cursor, or turn the line around.
@@ -127,11 +129,21 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     bar_columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
-    with Progress(*bar_columns, console=stderr, transient=True) as bar:
+    # Drawn by those who tell, and not by a thread: a process with one cannot be copied.
+    drawn = Progress(*bar_columns, console=stderr, transient=True, auto_refresh=False)
+    with drawn as bar:
         task = bar.add_task(description, total=None)
+        bar.refresh()
+        last = description, time.monotonic()
 
         def tell(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=what)
+            nonlocal last
+            last_what, last_time = last
+            now = time.monotonic()
+            is_due = what != last_what or now - last_time >= _SECONDS_BETWEEN_BARS
+            bar.update(task, completed=done, total=total, description=what, refresh=is_due)
+            if is_due:
+                last = what, now
 
         yield tell
 

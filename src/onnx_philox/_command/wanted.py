@@ -13,7 +13,7 @@ class RowSeeds(tuple[int, ...]):
     """One for each row."""
 
     def __str__(self) -> str:
-        """They as a user writes them."""
+        """The runs as a user writes them."""
         return ",".join(map(str, self))
 
 

@@ -8,17 +8,17 @@ import onnx
 
 from onnx_philox import rewriting
 from onnx_philox._contract import checks
-from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.look import OnnxLook
 
 _LARGEST = 2**31 - 1  # of a message of protobuf
 
 
 def write_for_web(
-    source: Given, target: Path, inexact: str, asked: Asked, progress: Progress
+    seen: OnnxLook, target: Path, inexact: str, asked: Asked, progress: Progress
 ) -> rewriting.Report:
     """Rewrites a file into one of standard nodes for a page: see `to_standard_nodes`.
 
@@ -30,7 +30,7 @@ def write_for_web(
     with NewFiles() as files:
         # Beside the target, where there is room for the weights.
         between = files.folder_beside(target) / "model.onnx"
-        report = api.write_rewritten(source, between, asked, progress).report
+        report, _ = api.write_rewritten(seen, between, asked, progress)
         model = onnx.load(between)
     standard = rewriting.to_standard_nodes(model, target="web", inexact=inexact)
     if standard.ByteSize() > _LARGEST:

@@ -23,7 +23,14 @@ def check_bool(owner: str, what: str, given: Any) -> None:
         TypeError: It is such a thing.
     """
     if not isinstance(given, bool | np.bool_):
-        checks.refuse(owner, what, shown(given), "True or False", "Pass a bool.", TypeError)
+        checks.refuse(
+            owner,
+            what,
+            shown(given),
+            "True or False",
+            "Pass a bool.",
+            TypeError,
+        )
 
 
 def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
@@ -32,7 +39,14 @@ def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
     array = given_arrays.array_of(owner, what, given)
     if array.dtype.kind in "OSU" and not isinstance(given, np.ndarray):
         remedy = "Pass an array."
-        checks.refuse(op, what, shown(given), "an array of numbers", remedy, TypeError)
+        checks.refuse(
+            op,
+            what,
+            shown(given),
+            "an array of numbers",
+            remedy,
+            TypeError,
+        )
     return array
 
 
@@ -46,12 +60,25 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
     if None in dimensions:
         allowed = "a sequence of integers"
         remedy = "Pass a list of ints."
-        checks.refuse(op, what, shown(shape), allowed, remedy, TypeError)
+        checks.refuse(
+            op,
+            what,
+            shown(shape),
+            allowed,
+            remedy,
+            TypeError,
+        )
     try:
         return np.array(dimensions, np.int64)
     except OverflowError:
         allowed = "dimensions within int64"
-        checks.refuse(op, what, shown(shape), allowed, say.DRAW_IN_PARTS)
+        checks.refuse(
+            op,
+            what,
+            shown(shape),
+            allowed,
+            say.DRAW_IN_PARTS,
+        )
 
 
 def _float_of(given: Any) -> float:
@@ -62,7 +89,12 @@ def _float_of(given: Any) -> float:
 
 
 @float_environment.kept()
-def number_array(op: Operator | str, name: str, given: Any, values: ElementType) -> NDArray[Any]:
+def number_array(
+    op: Operator | str,
+    name: str,
+    given: Any,
+    values: ElementType,
+) -> NDArray[Any]:
     """A bound, mean or scale as an array of the output's type.
 
     A number is converted if that type can hold it. An array stays as it is, to be checked like a
@@ -77,14 +109,27 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
     except (TypeError, AttributeError, ValueError):
         allowed = "a number" if values.is_float else "an integer"
         remedy = f"Pass {allowed} for {values.name}."
-        checks.refuse(op, what, shown(given), allowed, remedy, TypeError)
+        checks.refuse(
+            op,
+            what,
+            shown(given),
+            allowed,
+            remedy,
+            TypeError,
+        )
     except OverflowError:
         number = math.inf
     if not values.is_float:
         limits = np.iinfo(values.dtype)
         if not limits.min <= number <= limits.max:
             allowed = f"an integer from {limits.min} to {limits.max}"
-            checks.refuse(op, what, number, allowed, f"Pass a number within {values.name}.")
+            checks.refuse(
+                op,
+                what,
+                number,
+                allowed,
+                f"Pass a number within {values.name}.",
+            )
         return np.array(number, values.dtype)
     with np.errstate(over="ignore"):
         array = np.array(number, values.dtype)
@@ -95,7 +140,10 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
 
 
 def parameter_array(
-    op: Operator | str, declared: Input, given: Any, values: ElementType | None
+    op: Operator | str,
+    declared: Input,
+    given: Any,
+    values: ElementType | None,
 ) -> NDArray[Any]:
     """A parameter as an array; `values` is the type of the values, if it may be that of `given`."""
     if declared.role in (Role.LOGITS, Role.DATA):
@@ -131,9 +179,19 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
         a_number = "a number" if type_.is_float else "an integer"
         kinds = f"{a_number}, or an array of {type_names(declared.types)}"
         is_list = isinstance(given, list | tuple)
-        remedy = f"Pass np.array(..., np.{type_.dtype})." if is_list else "Pass one of these."
-        checks.refuse(op, what, shown(given), kinds, remedy, TypeError)
-    low, high = (limit.item() for limit in numbers.limits(type_))
+        remedy = "Pass one of these."
+        if is_list:
+            remedy = f"Pass np.array(..., np.{type_.dtype})."
+        checks.refuse(
+            op,
+            what,
+            shown(given),
+            kinds,
+            remedy,
+            TypeError,
+        )
+    limits = numbers.limits(type_)
+    low, high = (limit.item() for limit in limits)
     if high < number < math.inf == numbers.high:
         # Its rule names no limit.
         allowed = f"a number within {type_.name}"

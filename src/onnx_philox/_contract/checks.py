@@ -75,9 +75,9 @@ def check_node(
     has_state = inputs.get("state") is not None
     alignment.generator_of(complete).check_node(op, complete, has_state)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
-    state = (inputs.get("state") or UNKNOWN).shape
+    state = inputs.get("state") or UNKNOWN
     output = output_dimensions(op, inputs, complete)
-    check_rows_of_states(op, say.INPUT.format("state"), state, output)
+    check_rows_of_states(op, say.INPUT.format("state"), state.shape, output)
     return complete
 
 
@@ -190,7 +190,9 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
     is_seed = attribute in SEEDS
     try:
         is_flag = is_seed and isinstance(value, bool | np.bool_)
-        number = None if is_flag else int(operator.index(value))
+        number = None
+        if not is_flag:
+            number = int(operator.index(value))
     except TypeError:
         number = None
     if number is None:
@@ -221,15 +223,18 @@ def _check_input(
             if declared.role is Role.ROW_NUMBERS:
                 output = output_dimensions(op, inputs, attributes)
             else:
-                output = _dimensions(inputs.get("shape") or UNKNOWN)
+                shape = inputs.get("shape") or UNKNOWN
+                output = _dimensions(shape)
             _check_parameter(op, declared, known, values, output)
             if declared.role is Role.LOGITS and not attributes.get("replacement", 1):
+                samples = attributes["sample_size"]
                 least = alignment.generator_of(attributes).least_exponent
-                rows_of_numbers.check_samples(op, known, attributes["sample_size"], least)
+                rows_of_numbers.check_samples(op, known, samples, least)
     if declared is op.size_input and declared.role is not Role.SHAPE:
         dimensions = output_dimensions(op, inputs, attributes)
         if dimensions is not None and None not in dimensions:
-            check_dimensions(op, say.THE_OUTPUT, cast("tuple[int, ...]", dimensions), values)
+            whole = cast("tuple[int, ...]", dimensions)
+            check_dimensions(op, say.THE_OUTPUT, whole, values)
 
 
 def _check_parameter(
@@ -307,8 +312,9 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
         check_rank(op, what, length)
         rows_of_numbers.check_rank(op, what, length)
     if known.value is not None:
-        check_dimensions(op, what, known.value.tolist(), values)
-        rows_of_numbers.check_indices(op, what, known.value.tolist(), values)
+        dimensions = known.value.tolist()
+        check_dimensions(op, what, dimensions, values)
+        rows_of_numbers.check_indices(op, what, dimensions, values)
 
 
 def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -> None:
@@ -325,7 +331,8 @@ def check_dimensions(
     if any(d < 0 for d in dimensions):
         refuse(op, what, dims(dimensions), say.NOT_NEGATIVE, say.GIVE_THE_SIZE)
     # Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
-    if math.prod(d for d in dimensions if d) * values.dtype.itemsize > INT64_MAX:
+    elements = math.prod(d for d in dimensions if d)
+    if elements * values.dtype.itemsize > INT64_MAX:
         refuse(op, what, dims(dimensions), say.BYTES_OF.format(values.name), say.DRAW_IN_PARTS)
 
 
@@ -373,7 +380,9 @@ def output_size(op: Operator | str) -> str:
 def _check_one(op: Operator | str, what: str, declared: Input, known: Known) -> None:
     """Refuses more than one number, and none where it may not be left out."""
     is_left_out = declared.optional and known.shape == (0,)
-    if known.shape is not None and not is_left_out and not is_one_element(known.shape):
+    if known.shape is None or is_left_out:
+        return
+    if not is_one_element(known.shape):
         refuse(op, what, shape_of(known.shape), say.ONE_NUMBER, say.PASS_ONE_NUMBER)
 
 
@@ -384,7 +393,9 @@ def _check_one_or_each(
     if known.shape is None:
         return
     check_rank(op, what, len(known.shape))
-    if output is None or is_one_element(known.shape) or _can_be_equal(known.shape, output):
+    if output is None or is_one_element(known.shape):
+        return
+    if _can_be_equal(known.shape, output):
         return
     allowed = say.ONE_NUMBER_OR_EACH.format(dims(output))
     refuse(op, what, shape_of(known.shape), allowed, say.PASS_ONE_OR_EXPAND)
@@ -397,12 +408,15 @@ def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known)
     assert declared.numbers is not None, "for its role"
     low, high = declared.numbers.limits(BY_DTYPE[known.value.dtype])
     # Not `x < low or x > high`: NaN is neither.
-    wrong = ~((known.value >= low) & (known.value <= high))
+    is_right = (known.value >= low) & (known.value <= high)
+    wrong = ~is_right
     if wrong.any():
-        index = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        first = int(wrong.argmax())
+        index = np.unravel_index(first, wrong.shape)
         given = repr(known.value[index].item())
         if wrong.size > 1:
-            given += f" at {dims([int(i) for i in index])}"
+            place = [int(i) for i in index]
+            given += f" at {dims(place)}"
         refuse(op, what, given, declared.numbers.rule, declared.numbers.remedy)
 
 
@@ -417,9 +431,10 @@ def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
 
 
 def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
-    return len(shape) == len(other) and all(
-        None in (a, b) or a == b for a, b in zip(shape, other, strict=True)
-    )
+    if len(shape) != len(other):
+        return False
+    pairs = zip(shape, other, strict=True)
+    return all(None in (a, b) or a == b for a, b in pairs)
 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
@@ -466,4 +481,5 @@ def check_opset(version: int, where: str) -> None:
 
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
     what = say.INPUT.format(declared.name)
-    refuse(op, what, say.NOTHING, say.CONNECTED, say.CONNECT.format(op.input_names))
+    remedy = say.CONNECT.format(op.input_names)
+    refuse(op, what, say.NOTHING, say.CONNECTED, remedy)

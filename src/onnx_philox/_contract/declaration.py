@@ -160,13 +160,13 @@ class Words:
     """Whether elements are drawn in pairs, which are never split."""
 
     def of(self, type_: ElementType | None, elements: int) -> int:
-        """Those of so many elements; `type_` is the one that `by` says."""
+        """The words of so many elements; `type_` is the one that `by` says."""
         if self.are_paired:
             elements += elements % 2
         return elements * self.per_element(type_)
 
     def per_element(self, type_: ElementType | None) -> int:
-        """Those of one element, which may be drawn in a pair."""
+        """The words of one element, which may be drawn in a pair."""
         if self.each is not None:
             return self.each
         assert type_ is not None, "by what it is drawn"

@@ -121,7 +121,7 @@ class Generator:
         return run_words(owner, seed, run)
 
     def of_seeds(self, seeds: NDArray[Any]) -> NDArray[np.uint32]:
-        """The same of many seeds that are checked, a row for each, in run 0."""
+        """The states of many checked seeds in run 0, a row for each."""
         return words_of_seeds(seeds)
 
     def check_node(self, op: Operator, attributes: Mapping[str, Any], has_state: bool) -> None:
@@ -187,7 +187,7 @@ PHILOX = Generator(
 
 @cache
 def registered() -> dict[str, Generator]:
-    """Those that are installed, by their alignment. Parts are loaded at the first question."""
+    """The installed generators, by their alignment. Parts are loaded at the first question."""
     found = {PHILOX.alignment: PHILOX}
     for alignment, record in _parts.GENERATORS.items():
         with suppress(_parts.PartNotInstalledError):
@@ -227,5 +227,5 @@ def is_state(given: Any) -> bool:
 
 
 def the_named(generators: Iterable[Generator]) -> Generator:
-    """Of generators that nodes of a model draw by, the one that is named; else the other."""
+    """The named generator among those of a model's nodes; Philox where none is named."""
     return next((each for each in generators if each.is_named), named(None))

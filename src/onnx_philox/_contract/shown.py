@@ -14,7 +14,7 @@ def shape_of(shape: Sequence[int | None]) -> str:
 
 
 def dims(shape: Iterable[int | str | None]) -> str:
-    """Its dimensions; a question mark for one that is not known."""
+    """The dimensions; a question mark for one that is not known."""
     sizes = ["?" if d is None else str(d) for d in shape]
     return f"[{', '.join(sizes)}]"
 

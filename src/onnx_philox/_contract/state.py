@@ -50,7 +50,12 @@ def index_of(given: Any) -> int | None:
         return None
 
 
-def integer(owner: str, name: str, given: Any, limit: int) -> int:
+def integer(
+    owner: str,
+    name: str,
+    given: Any,
+    limit: int,
+) -> int:
     """Returns `given` as an int below a limit, 2^n or 2^n + 1, or says which number is wrong."""
     value = index_of(given)
     if value is None or not 0 <= value < limit:
@@ -114,14 +119,17 @@ class PhiloxState:
     def of_words(cls, words: NDArray[np.uint32]) -> PhiloxState:
         """The state of six words that are known to be one."""
         a, b, c, d, low, high = words.tolist()
-        counter = a | b << 32 | c << 64 | d << 96
+        low_half = a | b << 32
+        high_half = c | d << 32
+        counter = low_half | high_half << 64
         key = low | high << 32
         return cls.of(counter, key)
 
     @classmethod
     def from_seed(cls, seed: int) -> PhiloxState:
         """The start of the stream of a seed: counter 0, the seed (0 to 2^64-1) as the key."""
-        return cls(0, integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS))
+        key = integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS)
+        return cls(0, key)
 
     @classmethod
     def from_entropy(cls) -> PhiloxState:
@@ -157,7 +165,11 @@ class PhiloxState:
 
     @classmethod
     def openvino_run(
-        cls, global_seed: int, op_seed: int, run: int = 0, elements: int = 0
+        cls,
+        global_seed: int,
+        op_seed: int,
+        run: int = 0,
+        elements: int = 0,
     ) -> PhiloxState:
         """Where run 0, 1, 2 ... of OpenVINO's own RandomUniform starts when it draws again.
 
@@ -289,15 +301,19 @@ class PhiloxState:
             True
         """
         i = integer("PhiloxState.fold_in", "i", i, 2**64)
-        (child,) = self.advance(_philox.WORDS_PER_BLOCK * i)._children(1)
+        words = _philox.WORDS_PER_BLOCK * i
+        (child,) = self.advance(words)._children(1)
         return child
 
     def _children(self, n: int) -> list[PhiloxState]:
-        words = _philox.word_chunks(self.counter, self.key, _philox.WORDS_PER_BLOCK * n)
-        blocks = (chunk.reshape(-1, _philox.WORDS_PER_BLOCK).tolist() for chunk in words)
-        return [
-            PhiloxState(w[2] | w[3] << 32, w[0] | w[1] << 32) for chunk in blocks for w in chunk
-        ]
+        count = _philox.WORDS_PER_BLOCK * n
+        children = []
+        for chunk in _philox.word_chunks(self.counter, self.key, count):
+            blocks = chunk.reshape(-1, _philox.WORDS_PER_BLOCK).tolist()
+            for a, b, c, d in blocks:
+                child = PhiloxState(c | d << 32, a | b << 32)
+                children.append(child)
+        return children
 
 
 # Pickles name the public place, whatever module the class is in.
@@ -317,7 +333,8 @@ def states_array(
     if array.dtype != np.uint32:
         refuse(owner, what, array.dtype, "uint32", remedy, TypeError)
     if not is_allowed(array.shape):
-        refuse(owner, f"{what}'s shape", list(array.shape), allowed, remedy)
+        shape = list(array.shape)
+        refuse(owner, f"{what}'s shape", shape, allowed, remedy)
     return array
 
 
@@ -358,4 +375,5 @@ def run_words(owner: str, seed: int, run: int = 0) -> NDArray[np.uint32]:
     """The words of `PhiloxState.for_run`, without the object."""
     seed = integer(owner, "seed", seed, 2**_KEY_BITS)
     run = integer(owner, "run", run, RUNS)
-    return np.array([0, 0, 0, run, seed & 0xFFFFFFFF, seed >> 32], np.uint32)
+    words = [0, 0, 0, run, seed & 0xFFFFFFFF, seed >> 32]
+    return np.array(words, np.uint32)

@@ -51,13 +51,13 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
 
 
 def states_among(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
-    """Of the inputs that draws read their states, by the names of the next ones."""
+    """The inputs that are states: those with an output of the name of the next state."""
     given = list(outputs)
     return [name for name in inputs if next_name(name, given) is not None]
 
 
 def of_rewrites(states: Sequence[str]) -> Sequence[str]:
-    """Those of a model's states that rewrites have named: beside one, others are a user's own."""
+    """The states that rewrites have named, or all: beside a named one, others are a user's own."""
     return [name for name in states if STATE in name] or states
 
 

@@ -1,4 +1,4 @@
-"""Draws on cards and GPUs, of which each folder comes off alone, and all of them together.
+"""Draws on NVIDIA's cards and on OpenVINO's GPU: a build may leave out either folder, or both.
 
 Nothing is drawn there unless a user names the device. Nothing imports these: see `_parts`.
 """

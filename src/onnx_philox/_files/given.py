@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Set
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -69,9 +70,19 @@ class InMemory(AbstractContextManager["InMemory"]):
         """Nothing: they are here."""
 
 
+class _ReadFile:
+    """The file of a model as it was read, and whether it is still open."""
+
+    file: ModelFile | None = None
+    """The file as it was last read; None before that."""
+    is_open: bool = False
+    block: ExitStack | None = None
+    """What closes it, in a block of `Given.kept_open`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A model as a user gives it.
+    """A model as a user gives it; its file is read when that is first needed, and then known.
 
     Attributes:
         owner: The function that the messages name.
@@ -88,6 +99,7 @@ class Given:
     model: Any
     form: Form
     what: str = "the model"
+    _read: _ReadFile = field(default_factory=_ReadFile, init=False, repr=False)
 
     @classmethod
     def of(
@@ -164,28 +176,44 @@ class Given:
             return str(self.model)
         return type(self.model).__name__
 
-    @property
+    @cached_property
     def stamp(self) -> Stamp:
-        """What tells whether the files that hold it are what they were.
+        """What tells whether the files that hold it are what they were when it was read.
 
         Nothing of a model in memory, and of files that are gone or hold no model.
         """
         try:
             if self.form is Form.FILE:
-                with self.opened_file() as file:
-                    return file.stamp
-            if self.form is not Form.IR:
-                return ()
-            return stamp_of(map(os.stat, self.reads))
+                return self._file.stamp
+            return self._stamp_now()
         except (OSError, ValueError):
             return ()
 
+    def is_still(self, stamp: object) -> bool:
+        """Whether the files that hold it have this stamp now."""
+        try:
+            return self._stamp_now() == stamp
+        except (OSError, ValueError):
+            return stamp == ()
+
+    def _stamp_now(self) -> Stamp:
+        if not self.is_file:
+            return ()
+        return stamp_of(map(os.stat, self.reads))
+
     @property
-    def reads(self) -> dict[Path, str]:
+    def sha256(self) -> str:
+        """The hash of its file's bytes."""
+        if self.form is Form.IR:
+            return hashlib.sha256(self._text_of_ir).hexdigest()
+        with self.opened_file() as file:
+            return file.sha256()
+
+    @cached_property
+    def reads(self) -> Mapping[Path, str]:
         """The files that hold it, and what each is."""
         if self.form is Form.FILE:
-            with self.opened_file() as file:
-                return file.reads
+            return self._file.reads
         weights = openvino_ir.weights_of(self.path)
         return {self.path: f"the model {self.name!r}", weights: f"the weights {str(weights)!r}"}
 
@@ -202,20 +230,64 @@ class Given:
 
             proto: onnx.ModelProto = ir.to_proto(self.model)
             return proto
-        with self.opened() as file:
-            return file.proto
+        return self._file.proto
 
-    def opened(self) -> ModelFile | InMemory:
+    @property
+    def _file(self) -> ModelFile:
+        """Its file as it was read, whether or not it is still open."""
+        if self._read.file is None:
+            with self.opened_file() as file:
+                return file
+        return self._read.file
+
+    @contextmanager
+    def opened(self) -> Iterator[ModelFile | InMemory]:
         """A model of ONNX for as long as its weights may be needed."""
-        if self.is_file:
-            return self.opened_file()
-        return InMemory(self.proto)
+        if not self.is_file:
+            yield InMemory(self.proto)
+            return
+        with self.opened_file() as file:
+            yield file
 
-    def opened_file(self) -> ModelFile:
-        """The same of a file, which can also be saved as another."""
+    @contextmanager
+    def opened_file(self) -> Iterator[ModelFile]:
+        """The same of a file, which can also be saved as another.
+
+        In a block of `kept_open` it is opened once, and stays open until the end of that block.
+        """
         from onnx_philox._files.model_file import ModelFile
 
-        return ModelFile(self.model, self.owner)
+        read = self._read
+        if read.file is not None and read.is_open:
+            yield read.file
+            return
+        file = ModelFile(self.model, self.owner)
+        read.file = file
+        if read.block is not None:
+            read.block.enter_context(file)
+            read.is_open = True
+            yield file
+            return
+        with file:
+            yield file
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """A block in which its file is opened once at most, however much of it is asked for.
+
+        It stays open until the end of the outermost of such blocks.
+        """
+        read = self._read
+        if read.block is not None:
+            yield
+            return
+        with ExitStack() as block:
+            read.block = block
+            try:
+                yield
+            finally:
+                read.block = None
+                read.is_open = False
 
     def target(self, given: Any, *, converts: bool = False, for_ir: str = "") -> Path:
         """Where a user wants the model that is made of this one: what `target.check` allows.
@@ -247,9 +319,14 @@ class Given:
         """
         check_path(self.owner, self.model)
         if self.form is Form.IR:
-            openvino_ir.check_ir(self.owner, self.path)
+            openvino_ir.check_ir(self.owner, self.path, self._text_of_ir)
         path: str = os.fspath(self.model)
         return path
+
+    @cached_property
+    def _text_of_ir(self) -> bytes:
+        """What the file of an IR holds, without the weights beside it."""
+        return self.path.read_bytes()
 
 
 def _form_of(model: Any) -> Form | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
+import hashlib
 import mmap
 import os
 from collections.abc import Iterable, Iterator
@@ -73,6 +74,11 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         return {self.path: f"the model {str(self.path)!r}"} | {
             self.path.parent / place: f"the external data {place!r}" for place in external
         }
+
+    def sha256(self) -> str:
+        """The hash of the file's bytes."""
+        self._file.seek(0)
+        return hashlib.file_digest(self._file, "sha256").hexdigest()
 
     def load_weights(self, model: onnx.ModelProto, *, keeps_external: bool = False) -> None:
         """Puts the weights into a model made from this one, or those alone that are in the file.

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.operators import INT64_MAX
 
 SUFFIX = ".xml"
 _CONSTANT = b'type="Const"'
 _BEGINNING = re.compile(rb"<net\b[^>]*\bversion=")
 _HEAD = 2**16
+# The attributes of a layer, and of its data.
+_LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 def is_ir(path: str | os.PathLike[str]) -> bool:
@@ -25,24 +29,40 @@ def weights_of(path: Path) -> Path:
     return path.with_suffix(".bin")
 
 
-def check_ir(owner: str, path: str | os.PathLike[str]) -> None:
-    """Refuses a file that is no IR, or whose weights are not in a plain file beside it.
+def check_ir(owner: str, path: Path, text: bytes) -> None:
+    """Refuses a file that is no IR, has such seeds, or no weights in a plain file beside it.
 
     Links count for what they lead to, as those of a cache of downloads do.
 
+    Args:
+        owner: The function that refuses it.
+        path: The file.
+        text: What it holds.
+
     Raises:
         ValueError: It is such a file.
-        OSError: It cannot be read.
     """
     # With onnx_ir, which a pipeline of a session does without.
     from onnx_philox._files import external_data
 
-    path = Path(path)
-    text = path.read_bytes()
     if not _BEGINNING.search(text[:_HEAD]):
         # OpenVINO would try each of its front ends, which print.
         refuse(owner, path, "other bytes")
     external_data.check_location(owner, path, weights_of(path).name, is_needed=_CONSTANT in text)
+    _check_seeds(owner, text.decode("utf-8", "replace"))
+
+
+def _check_seeds(owner: str, text: str) -> None:
+    """Refuses seeds that OpenVINO's reader or its own functions take for none."""
+    for layer, data in _LAYERS.findall(text):
+        said = dict(_ATTRIBUTE.findall(f"{layer} {data}"))
+        for name in ("global_seed", "op_seed"):
+            seed = said.get(name, "")
+            is_number = said.get("type") == "RandomUniform" and re.fullmatch(r"-?\d+", seed)
+            if is_number and not 0 <= int(seed) <= INT64_MAX:
+                what = f"{name} of RandomUniform {said.get('name', '')!r}"
+                allowed = "an integer from 0 to 2^63-1"
+                checks.refuse(owner, what, seed, allowed, "Convert the model with such a seed.")
 
 
 def refuse(owner: str, path: Path, given: str) -> NoReturn:

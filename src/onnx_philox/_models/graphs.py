@@ -1,4 +1,4 @@
-"""Walks through the graphs of a model; what is asked of a node or value there, and done to it."""
+"""Walks through the graphs of a model, and reads and changes the nodes and values there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def subgraphs(node: ir.Node) -> Sequence[tuple[str, ir.Graph]]:
     The branch that an If takes comes first: the order in a file means nothing.
     """
     # Its dict itself: every node is asked, several times, and most have none.
-    held = [a for a in node.attributes.data.values() if a.type in _GRAPHS and not a.is_ref()]
+    attributes = node.attributes.data.values()
+    held = [each for each in attributes if each.type in _GRAPHS and not each.is_ref()]
     if not held:
         return ()
     found = []
@@ -67,7 +68,9 @@ def attributes_of_call(
     """
     given = dict(function.attributes)
     for name, attribute in node.attributes.items():
-        said = around.get(attribute.ref_attr_name or "") if attribute.is_ref() else attribute
+        said: ir.Attr | None = attribute
+        if attribute.is_ref():
+            said = around.get(attribute.ref_attr_name or "")
         if said is not None:
             given[name] = said
     return {name: said for name, said in given.items() if said.value is not None}
@@ -80,13 +83,16 @@ def walk(
     for node in graph:
         yield node, owners
         for name, subgraph in subgraphs(node):
-            yield from walk(subgraph, (*owners, Owner(node, name, subgraph)))
+            owner = Owner(node, name, subgraph)
+            yield from walk(subgraph, (*owners, owner))
 
 
 def values(graph: ir.Graph) -> Iterator[ir.Value]:
     """Every value that a graph itself defines, once: an initializer may be an input too."""
     yield from graph.inputs
-    yield from (value for value in graph.initializers.values() if not value.is_graph_input())
+    for value in graph.initializers.values():
+        if not value.is_graph_input():
+            yield value
     for node in graph:
         yield from node.outputs
 
@@ -107,7 +113,7 @@ def only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
     """The only node that reads a value, in the same graph, and the index of that input."""
     uses = list(value.uses())
     producer = value.producer()
-    if len(uses) != 1 or value.is_graph_output() or producer is None:
+    if producer is None or len(uses) != 1 or value.is_graph_output():
         return None
     ((node, index),) = uses
     if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:

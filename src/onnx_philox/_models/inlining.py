@@ -36,7 +36,8 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
     called = {f: called_by(nodes) for f, nodes in bodies.items()}
     try:
         # Each function after those that it calls.
-        order = list(graphlib.TopologicalSorter(called).static_order())
+        sorter = graphlib.TopologicalSorter(called)
+        order = list(sorter.static_order())
     except graphlib.CycleError as error:
         circle = reversed(error.args[1])
         names = " -> ".join(f"{domain}::{name}" for domain, name, _ in circle)
@@ -60,10 +61,16 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
 
 def _check_count(what: str, count: int, most: int) -> None:
     if count > most:
-        raise ValueError(f"they are {count:,} {what}, and at most {most:,} are inlined")
+        problem = f"they are {count:,} {what}, and at most {most:,} are inlined"
+        raise ValueError(problem)
 
 
-def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, what: str) -> bool:
+def inline(
+    model: ir.Model,
+    functions: set[ir.OperatorIdentifier],
+    owner: str,
+    what: str,
+) -> bool:
     """Inlines functions, and those that call them; returns whether there were any.
 
     `what` these functions are, in words, is for the refusal of what cannot be inlined.
@@ -74,7 +81,8 @@ def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, w
     try:
         check_size(model, holding)
         _rename(model, holding)
-        result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
+        inlining = InlinePass(criteria=lambda f: f.identifier() in holding)
+        result = inlining(model)
     except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
         names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
         given = f"one whose {what} ({names}) cannot be inlined: {error}"
@@ -118,7 +126,8 @@ def _rename(model: ir.Model, holding: set[ir.OperatorIdentifier]) -> None:
                 if not value.name:
                     continue
                 name = names.unique(value.name)
-                if name != value.name and isinstance(value.const_value, ir.ExternalTensor):
+                is_renamed = name != value.name
+                if is_renamed and isinstance(value.const_value, ir.ExternalTensor):
                     # What lies in a file is put back with its own name.
                     raise ValueError(f"large weights have a name that others have: {value.name!r}")
                 value.name = name

@@ -36,14 +36,22 @@ class CheckedNode:
 
     def types(self) -> dict[str, ElementType | None]:
         """The types of the inputs; None for an input that is absent or of unknown type."""
-        given = {name: known.type for name, known in self.known.items() if known is not None}
-        # The check has passed, so a known type is one of ours.
-        return {i.name: cast("ElementType | None", given.get(i.name)) for i in self.operator.inputs}
+        types = {}
+        for declared in self.operator.inputs:
+            known = self.known.get(declared.name)
+            type_ = None if known is None else known.type
+            # The check has passed, so a known type is one of ours.
+            types[declared.name] = cast("ElementType | None", type_)
+        return types
 
     @property
     def values_type(self) -> ElementType | None:
         """The type of the first output; None if it is not known yet."""
-        return checks.known_output_type(self.operator, self.attributes, self.known)
+        return checks.known_output_type(
+            self.operator,
+            self.attributes,
+            self.known,
+        )
 
     def dimensions(self) -> list[int] | None:
         """The first output's dimensions; None if they are not known yet."""
@@ -69,7 +77,8 @@ def checked_node(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> C
     checks.check_counts(op, len(node.inputs), len(node.outputs))
     inputs = inputs_of(node)
     known = {name: known_of(name, value) for name, value in inputs.items()}
-    values = checks.check_node(op, known, attributes_of(node))
+    attributes = attributes_of(node)
+    values = checks.check_node(op, known, attributes)
     return CheckedNode(op, inputs, known, values)
 
 
@@ -108,7 +117,9 @@ def declare_output_types(node: ir.Node) -> None:
     """
     op = operator_of(node)
     attributes = checks.check_attributes(op, attributes_of(node))
-    inputs = {name: known(None, value.dtype, None) for name, value in inputs_of(node).items()}
+    inputs = {}
+    for name, value in inputs_of(node).items():
+        inputs[name] = known(None, value.dtype, None)
     values = checks.known_output_type(op, attributes, inputs)
     for output, declared in zip(node.outputs, op.outputs, strict=False):
         element_type = declared.type or values
@@ -126,14 +137,16 @@ def operator_of(node: ir.Node) -> Operator:
     if op is None:
         known = f"one of {', '.join(OPERATORS)}"
         remedy = "Upgrade onnx-philox if a newer version made the model."
-        checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", node.op_type, known, remedy)
+        owner = f"{DOMAIN}::{node.op_type}"
+        checks.refuse(owner, "the operator", node.op_type, known, remedy)
     return op
 
 
 def inputs_of(node: ir.Node) -> dict[str, ir.Value]:
     """The inputs that a node has, by name; none of an unknown operator."""
     operator = OPERATORS.get(node.op_type)
-    pairs = zip(operator.inputs if operator else (), node.inputs, strict=False)
+    declared_inputs = operator.inputs if operator else ()
+    pairs = zip(declared_inputs, node.inputs, strict=False)
     return {declared.name: value for declared, value in pairs if value is not None}
 
 
@@ -179,7 +192,9 @@ def lacks_state(node: ir.Node) -> bool:
     A node by a seed of a generator that has no streams is complete, and one without outputs draws
     for nobody. One of an unknown operator has none either: who reads it refuses it by name.
     """
-    if node.domain != DOMAIN or not any(output.name for output in node.outputs):
+    if node.domain != DOMAIN:
+        return False
+    if not any(output.name for output in node.outputs):
         return False
     return state_of(node) is None and not draws_by_seed(node)
 

@@ -64,14 +64,16 @@ def _unreadable(model: onnx.ModelProto) -> Iterator[_Unreadable]:
 def _in_graph(graph: onnx.GraphProto) -> Iterator[_Unreadable]:
     if graph.sparse_initializer:
         yield graph
-    yield from filter(_has_no_type, (*graph.input, *graph.output, *graph.value_info))
+    declared = (*graph.input, *graph.output, *graph.value_info)
+    yield from filter(_has_no_type, declared)
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.type in _SPARSE:
                 yield attribute
             elif attribute.type in _OF_TYPES:
                 types = (attribute.tp, *attribute.type_protos)
-                yield from [attribute] * any(map(_is_unreadable, types))
+                if any(map(_is_unreadable, types)):
+                    yield attribute
             for inner in tensors.subgraphs(attribute):
                 yield from _in_graph(inner)
 

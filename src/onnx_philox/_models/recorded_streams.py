@@ -36,20 +36,30 @@ def streams_of(model: ir.Model) -> Streams | None:
     if state is None or next_state is None:
         return None
     nodes = _nodes_of(model)
+    metadata = model.metadata_props.get(METADATA_KEY, "")
     if not nodes:
-        recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
+        recorded = Streams.from_json(metadata)
         nodes = recorded.nodes if recorded else ()
     alignment = generator_of(model).alignment
     batch, axis = _batch_of(model, state)
-    inverted = Streams.recorded(model.metadata_props.get(METADATA_KEY, "")).inverted
-    return Streams(state.name or "", next_state, batch, nodes, alignment, axis, inverted)
+    inverted = Streams.recorded(metadata).inverted
+    return Streams(
+        state.name or "",
+        next_state,
+        batch,
+        nodes,
+        alignment,
+        axis,
+        inverted,
+    )
 
 
 def states_in(model: ir.Model) -> list[str]:
     """The inputs that are its states: several if it was merged of rewritten models."""
-    read = {value for value in read_states(model) if value.dtype is ir.DataType.UINT32}
-    inputs = (value.name or "" for value in model.graph.inputs if value in read)
-    return states_among(inputs, (value.name or "" for value in model.graph.outputs))
+    states = {value for value in read_states(model) if value.dtype is ir.DataType.UINT32}
+    inputs = [value.name or "" for value in model.graph.inputs if value in states]
+    outputs = [value.name or "" for value in model.graph.outputs]
+    return states_among(inputs, outputs)
 
 
 def record(
@@ -69,13 +79,20 @@ def record(
     kept = {*_kept(model), *kept}
     streams = streams_of(model)
     if streams is not None and batch is not None:
-        streams = replace(streams, batch=batch[0], batch_axis=batch[1])
+        name, axis = batch
+        streams = replace(streams, batch=name, batch_axis=axis)
     if streams is None and kept:
-        streams = Streams(STATE, "", None, _nodes_of(model))
+        streams = Streams(
+            STATE,
+            "",
+            None,
+            _nodes_of(model),
+        )
     if streams is not None:
         by_order = {each.order: each for each in kept}
         nodes = tuple(by_order.get(node.order, node) for node in streams.nodes)
-        streams = replace(streams, nodes=nodes, inverted=streams.inverted + inverted)
+        inverted = streams.inverted + inverted
+        streams = replace(streams, nodes=nodes, inverted=inverted)
         model.metadata_props[METADATA_KEY] = streams.to_json()
 
 
@@ -88,7 +105,7 @@ def stream_of(node: ir.Node, kept: str = "") -> Stream:
 
 
 def kept_among(model: ir.Model, nodes: Iterable[ir.Node]) -> list[ir.Node]:
-    """Of some nodes of this package those that kept their own seeds."""
+    """The nodes, among these of this package, that kept their own seeds."""
     kept = {each.order for each in _kept(model)}
     return [node for node in nodes if stream_of(node).order in kept]
 
@@ -99,24 +116,28 @@ def _kept(model: ir.Model) -> frozenset[Stream]:
 
 def _batch_of(model: ir.Model, state: ir.Value) -> tuple[str | None, int]:
     """The input of which a dimension is as large as there are states, the first if one's is."""
-    if state.shape is None or len(state.shape) != 2 or state.shape[0] == 1:
+    if state.shape is None or len(state.shape) != 2:
+        return None, 0
+    if state.shape[0] == 1:
         return None, 0
     rows = state.shape[0]
     is_name = isinstance(rows, ir.SymbolicDim) and rows.value is not None
-    alike = [
-        (axis, value.name)
-        for value in model.graph.inputs
-        for axis, dimension in enumerate(value.shape or ())
-        if value is not state and dimension == rows
-    ]
+    alike = []
+    for value in model.graph.inputs:
+        for axis, dimension in enumerate(value.shape or ()):
+            if value is not state and dimension == rows:
+                alike.append((axis, value.name))
     found = [(axis, name) for axis, name in alike if axis == 0 or is_name]
-    unnamed = [] if is_name or isinstance(rows, int) else alike
-    said = Streams.recorded(model.metadata_props.get(METADATA_KEY, ""))
+    has_no_name = not is_name and not isinstance(rows, int)
+    unnamed = alike if has_no_name else []
+    metadata = model.metadata_props.get(METADATA_KEY, "")
+    said = Streams.recorded(metadata)
     if (said.batch_axis, said.batch) in unnamed:
         # Dimensions without names are told apart by the record alone.
         return said.batch, said.batch_axis
     # Else only the states themselves show how many there are.
-    axis, name = min(found, key=lambda each: each[0], default=(0, state.name))
+    first = (0, state.name)
+    axis, name = min(found, key=lambda each: each[0], default=first)
     return name, axis
 
 
@@ -149,21 +170,25 @@ def read_input(model: ir.Model) -> ir.Value | None:
     if states:
         read = read_states(model)
         states = [value for value in states if value in read]
+
     # A rewritten model may also have a state of its user's own.
-    return max(
-        states, key=lambda v: (next_of(model, v) is not None, STATE in str(v.name)), default=None
-    )
+    def rank(state: ir.Value) -> tuple[bool, bool]:
+        has_next = next_of(model, state) is not None
+        return has_next, STATE in str(state.name)
+
+    return max(states, key=rank, default=None)
 
 
 def generator_of(model: ir.Model) -> generators.Generator:
     """The generator by which nodes of this package in a model draw from a state."""
-    draws = (node for node in _ours(model) if ours.state_of(node))
+    draws = [node for node in _ours(model) if ours.state_of(node)]
     return generators.the_named(ours.generator_of(node) for node in draws)
 
 
 def next_of(model: ir.Model, state: ir.Value) -> str | None:
     """The output with the next state, by the names of both; None if there is none."""
-    return next_name(state.name or "", (value.name or "" for value in model.graph.outputs))
+    outputs = [value.name or "" for value in model.graph.outputs]
+    return next_name(state.name or "", outputs)
 
 
 def read_states(model: ir.Model) -> frozenset[ir.Value]:
@@ -174,9 +199,9 @@ def read_states(model: ir.Model) -> frozenset[ir.Value]:
         name = model.metadata_props.get(STANDARD_STATE, STATE)
         named = [value for value in model.graph.inputs if value.name == name]
         # A tool may have put a prefix before all names of the model since.
-        states += named or [
-            value for value in model.graph.inputs if name and (value.name or "").endswith(name)
-        ]
+        if not named and name:
+            named = [v for v in model.graph.inputs if (v.name or "").endswith(name)]
+        states += named
     return sources_of(model, states)
 
 
@@ -185,15 +210,18 @@ def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[
     # For each value inside a subgraph or a function, the values it comes from.
     outside: dict[ir.Value, list[ir.Value | None]] = {}
     waiting = list(values)
-    every = (model.graph, *(function.graph for function in model.functions.values()))
-    for graph in every:
+    graphs = [model.graph]
+    graphs += [function.graph for function in model.functions.values()]
+    for graph in graphs:
         for node, _ in walk(graph):
             called = model.functions.get(node.op_identifier())
-            for inner in [called] if called else [body for _, body in subgraphs(node)]:
+            bodies = [called] if called else [body for _, body in subgraphs(node)]
+            for inner in bodies:
                 for given, taken in zip(node.inputs, inner.inputs, strict=False):
                     outside.setdefault(taken, []).append(given)
                 for output in node.outputs:
-                    outside.setdefault(output, []).extend(inner.outputs)
+                    sources = outside.setdefault(output, [])
+                    sources.extend(inner.outputs)
     found: set[ir.Value] = set()
     while waiting:
         value = waiting.pop()
@@ -209,8 +237,9 @@ def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[
 
 def _ours(model: ir.Model) -> Iterator[ir.Node]:
     """The nodes of this package in a model, in order, also those in functions."""
-    functions = (function.graph for function in model.functions.values())
-    for graph in (model.graph, *functions):
+    graphs = [model.graph]
+    graphs += [function.graph for function in model.functions.values()]
+    for graph in graphs:
         for node, _ in walk(graph):
             if node.domain == DOMAIN and node.op_type in OPERATORS:
                 yield node
@@ -223,4 +252,5 @@ def _nodes_of(model: ir.Model) -> tuple[Stream, ...]:
     if not generator_of(model).is_counter_based:
         # They have no numbers: the generator goes through them in order.
         return tuple(nodes)
-    return tuple(sorted(nodes, key=lambda stream: stream.order))
+    nodes.sort(key=lambda stream: stream.order)
+    return tuple(nodes)

@@ -17,7 +17,6 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._files import tensors
-from onnx_philox._files.given import Form, Given
 from onnx_philox._models.graphs import subgraphs
 from onnx_philox._models.readable import readable
 
@@ -101,9 +100,12 @@ class Originals:
         self._graphs[graph] = proto
         for node, message in zip(graph, proto.node, strict=True):
             self._nodes[node] = _Original(message, _interface(node))
-            held = {a.name: list(tensors.subgraphs(a)) for a in message.attribute}
+            held = {}
+            for attribute in message.attribute:
+                held[attribute.name] = list(tensors.subgraphs(attribute))
             for name, subgraph in subgraphs(node):
-                self._remember(subgraph, held[name].pop(0))
+                inner = held[name].pop(0)
+                self._remember(subgraph, inner)
 
     def _is_untouched(self, node: ir.Node) -> bool:
         original = self._nodes.get(node)
@@ -132,7 +134,8 @@ class Originals:
                 result.initializer.append(tensor)
         for name, value in graph.initializers.items():
             if name not in initializers and value.const_value is not None:
-                result.initializer.append(ir.serde.serialize_tensor(value.const_value))
+                tensor = ir.serde.serialize_tensor(value.const_value)
+                result.initializer.append(tensor)
         outputs = {}
         for node in graph:
             for value in node.outputs:
@@ -142,7 +145,8 @@ class Originals:
         removed -= kept | outputs.keys()
         for info in proto.value_info:
             if info.name not in removed:
-                result.value_info.append(_declared(info, outputs.get(info.name)))
+                declared_value = outputs.get(info.name)
+                result.value_info.append(_declared(info, declared_value))
         declared = {info.name for info in (*result.value_info, *result.output)}
         for node in graph:
             if self._is_untouched(node):
@@ -150,8 +154,10 @@ class Originals:
                 continue
             self._write_node(node, result.node.add())
             for value in node.outputs:
-                if value.name and value.type is not None and value.name not in declared:
-                    result.value_info.append(ir.serde.serialize_value(value))
+                is_new = value.name and value.name not in declared
+                if is_new and value.type is not None:
+                    info = ir.serde.serialize_value(value)
+                    result.value_info.append(info)
 
     def _write_node(self, node: ir.Node, result: onnx.NodeProto) -> None:
         original = self._nodes.get(node)
@@ -160,14 +166,16 @@ class Originals:
             return
         _copy_all_but(original.proto, result, {"input", "output", "attribute"})
         for value in node.inputs:
-            result.input.append((value.name or "") if value else "")
+            name = value.name if value else None
+            result.input.append(name or "")
         result.output.extend(value.name or "" for value in node.outputs)
         for attribute in original.proto.attribute:
             written = result.attribute.add()
             held = [graph for name, graph in subgraphs(node) if name == attribute.name]
             if not held:
                 written.CopyFrom(attribute)
-                _write_integers(node.attributes.get(attribute.name), written)
+                new = node.attributes.get(attribute.name)
+                _write_integers(new, written)
                 continue
             _copy_all_but(attribute, written, {"g", "graphs"})
             for graph in held:
@@ -191,13 +199,16 @@ def _declared(original: onnx.ValueInfoProto | None, value: ir.Value | None) -> o
     if original is None:
         assert value is not None
         return ir.serde.serialize_value(value)
-    if value is None or value.shape is None or not original.type.HasField("tensor_type"):
+    if value is None or value.shape is None:
+        return original
+    if not original.type.HasField("tensor_type"):
         return original
     if original.type.tensor_type.HasField("shape"):
         return original
     result = onnx.ValueInfoProto()
     result.CopyFrom(original)
-    shape = ir.serde.serialize_value(value).type.tensor_type.shape
+    declared = ir.serde.serialize_value(value)
+    shape = declared.type.tensor_type.shape
     result.type.tensor_type.shape.CopyFrom(shape)
     return result
 
@@ -212,24 +223,11 @@ def _write_integers(attribute: ir.Attr | None, result: onnx.AttributeProto) -> N
         result.ints[:] = attribute.as_ints()
 
 
-def graph_of(given: Given) -> ir.Model:
-    """A model of ONNX to look at; the contents of the large tensors of a file stay there.
-
-    Raises:
-        ValueError: It is not one.
-        OSError: It cannot be read.
-    """
-    if given.form is Form.ONNX_IR:
-        model: ir.Model = given.model
-        return model
-    folder = given.path.parent if given.is_file else None
-    return Originals(given.proto, folder, owner=given.owner).model
-
-
 def _interface(node: ir.Node) -> tuple[Any, ...]:
     """What a rewrite may change of a node: the names of its inputs and outputs."""
     inputs = tuple(value and value.name for value in node.inputs)
-    return inputs, tuple(value.name for value in node.outputs)
+    outputs = tuple(value.name for value in node.outputs)
+    return inputs, outputs
 
 
 def _copy_all_but(source: Any, target: Any, names: set[str]) -> None:

@@ -28,6 +28,9 @@ class Bernoulli(Distribution):
 
         def convert(position: int, words: Words) -> Values:
             u = unit(words)
-            return np.less(u, self.p[position : position + u.size] if self.p.ndim else self.p)
+            p = self.p
+            if p.ndim:
+                p = p[position : position + u.size]
+            return np.less(u, p)
 
         return convert

@@ -55,7 +55,8 @@ def run(
         ValueError: A wrong shape or value, or an output that memory cannot hold.
     """
     # Bits need no arithmetic.
-    arithmetic = nullcontext() if op.outputs[0].type is U32 else float_environment.kept()
+    has_bits = op.outputs[0].type is U32
+    arithmetic = nullcontext() if has_bits else float_environment.kept()
     try:
         with arithmetic:
             arrays, attributes, values, shape = checked(op, inputs, given)
@@ -64,11 +65,20 @@ def run(
             before = arrays["state"]
             said = attributes
             if before is None:
-                before, said = alignment.generator_of(attributes).left_out(attributes)
-            seeds = said["global_seed"], said["op_seed"]
-            flat = (output.reshape(-1) for output in outputs)
-            fill_by = alignment.generator_of(attributes).fill_from() or fill_from
-            after = fill_by(before, seeds, values, distribution, fill, *flat)
+                generator = alignment.generator_of(attributes)
+                before, said = generator.left_out(attributes)
+            seeds = (said["global_seed"], said["op_seed"])
+            flat = [output.reshape(-1) for output in outputs]
+            generator = alignment.generator_of(attributes)
+            fill_by = generator.fill_from() or fill_from
+            after = fill_by(
+                before,
+                seeds,
+                values,
+                distribution,
+                fill,
+                *flat,
+            )
             return *outputs, after
     except MemoryError:  # in the checks of inputs or in the draw
         checks.refuse_out_of_memory(op)
@@ -79,29 +89,43 @@ def checked(
 ) -> tuple[dict[str, Any], dict[str, Any], ElementType, tuple[int, ...]]:
     """The inputs as arrays, the attributes, and the type and the shape of what is drawn."""
     arrays = _arrays(op, inputs, given)
-    known = {name: None if a is None else Known.array(a) for name, a in arrays.items()}
+    known = {}
+    for name, array in arrays.items():
+        known[name] = None if array is None else Known.array(array)
     attributes = checks.check_node(op, known, given)
     dimensions = checks.output_dimensions(op, known, attributes)
     assert dimensions is not None, "all is known"
     shape = tuple(cast("int", d) for d in dimensions)
-    return arrays, attributes, checks.output_type(op, attributes, known), shape
+    values = checks.output_type(op, attributes, known)
+    return arrays, attributes, values, shape
 
 
 def _arrays(
-    op: Operator, inputs: Mapping[str, Any], given: Mapping[str, Any]
+    op: Operator,
+    inputs: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> dict[str, NDArray[Any] | None]:
     """The inputs as arrays, in their declared order; None where one is left out."""
     values = None
     if any(not i.types for i in op.inputs):
         # Numbers become arrays of the type that an attribute names.
-        values = checks.output_type(op, checks.check_attributes(op, given), {})
+        attributes = checks.check_attributes(op, given)
+        values = checks.output_type(op, attributes, {})
     # Numbers are refused before the shape.
     order = sorted(op.inputs, key=lambda i: i.role is Role.SHAPE)
-    arrays = {i.name: array_of(op, i, inputs.get(i.name), values) for i in order}
-    return {i.name: arrays[i.name] for i in op.inputs}
+    arrays = {}
+    for declared in order:
+        number = inputs.get(declared.name)
+        arrays[declared.name] = array_of(op, declared, number, values)
+    return {declared.name: arrays[declared.name] for declared in op.inputs}
 
 
-def array_of(op: Operator, declared: Input, given: Any, values: ElementType | None) -> Any:
+def array_of(
+    op: Operator,
+    declared: Input,
+    given: Any,
+    values: ElementType | None,
+) -> Any:
     """An input as an array of a type that it may have; None where it is left out."""
     what = f"input {declared.name!r}"
     match declared.role:
@@ -137,10 +161,10 @@ def _outputs(
         out = outs.get(output.name)
         if out is not None:
             if out.shape != shape or out.dtype != type_.dtype:
-                what, memory = f"the memory of output {output.name!r}", "{0} of {1}".format
-                wanted = memory(list(shape), type_.dtype)
-                given_as = memory(list(out.shape), out.dtype)
-                checks.refuse(op.name, what, given_as, wanted, "Pass such an array.")
+                what = f"the memory of output {output.name!r}"
+                given = f"{list(out.shape)} of {out.dtype}"
+                wanted = f"{list(shape)} of {type_.dtype}"
+                checks.refuse(op.name, what, given, wanted, "Pass such an array.")
             outputs.append(out)
             continue
         checks.check_memory(op, shape, type_, is_copied=is_copied)
@@ -149,7 +173,8 @@ def _outputs(
                 # Reserves the caller's copy too, which the caller may not survive, and frees both
                 # at once.
                 np.empty(2 * math.prod(shape), type_.dtype)
-            outputs.append(np.empty(shape, type_.dtype))
+            memory = np.empty(shape, type_.dtype)
+            outputs.append(memory)
         except MemoryError:
             checks.refuse_out_of_memory(op, shape, type_)
     return outputs
@@ -175,10 +200,13 @@ def fill_from(
         before = PhiloxState.from_array(state)
         draw = Draw(values, before.with_seeds(*seeds), distribution)
         fill(draw, *outs)
-        moved = before.advance(draw.words(outs[0].size))
+        words = draw.words(outs[0].size)
+        moved = before.advance(words)
         return moved.to_array().reshape(state.shape)
-    draw = Draw(values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state))
+    seed_state = PhiloxState.from_seeds(*seeds)
+    draw = Draw(values, seed_state, distribution, np.ascontiguousarray(state))
     after = fill(draw, *outs)
     if after is not None:
         return after
-    return rows.advance(state, draw.words(draw.row_elements(outs[0].size)))
+    elements = draw.row_elements(outs[0].size)
+    return rows.advance(state, draw.words(elements))

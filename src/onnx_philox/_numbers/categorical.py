@@ -29,7 +29,8 @@ class Categorical(Distribution):
     def words(self, values: ElementType, elements: int) -> int:
         """As every distribution; but without replacement each class takes them, and no sample."""
         if not self.replacement:
-            elements = elements // self.sample_size * self.logits.shape[1]
+            rows = elements // self.sample_size
+            elements = rows * self.logits.shape[1]
         return super().words(values, elements)
 
     @property
@@ -37,7 +38,8 @@ class Categorical(Distribution):
         """The words of a row, if its classes are compared."""
         if self.replacement:
             return 1
-        return self.operator.words.of(F64, self.logits.shape[1])
+        classes = self.logits.shape[1]
+        return self.operator.words.of(F64, classes)
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to indices."""
@@ -55,10 +57,12 @@ class Categorical(Distribution):
             first = position // self.sample_size
             result = np.empty((len(u), self.sample_size), values.dtype)
             for row, weights in self._weights(first, first + len(u)):
-                waiting = elementary.minus_two_ln(1 - u[row - first]) * 0.5
+                row = row - first
+                waiting = elementary.minus_two_ln(1 - u[row]) * 0.5
                 # A weight of 0 comes after all others, also after times that are infinite.
                 times = np.where(weights > 0, waiting / weights, np.nan)
-                result[row - first] = np.argsort(times, kind="stable")[: self.sample_size]
+                by_time = np.argsort(times, kind="stable")
+                result[row] = by_time[: self.sample_size]
             return result.reshape(-1)
 
         return convert
@@ -69,22 +73,28 @@ class Categorical(Distribution):
         def convert(position: int, words: Words) -> Values:
             u = unit(words)
             first, drawn = divmod(position, self.sample_size)
-            of_rows = np.split(u, range(self.sample_size - drawn, u.size, self.sample_size))
+            ends = range(self.sample_size - drawn, u.size, self.sample_size)
+            of_rows = np.split(u, ends)
             rows = self._weights(first, first + len(of_rows))
             found = []
             for of_row, (_, weights) in zip(of_rows, rows, strict=True):
                 # accumulate, unlike a sum, adds one after the other.
                 sums = np.add.accumulate(weights)
                 # u < 1, so the product is below the last sum: some sum is always greater.
-                found.append(np.searchsorted(sums, of_row * sums[-1], side="right"))
+                thresholds = of_row * sums[-1]
+                indices = np.searchsorted(sums, thresholds, side="right")
+                found.append(indices)
             return np.concatenate(found).astype(values.dtype)
 
         return convert
 
     def _weights(self, first: int, end: int) -> Iterator[tuple[int, Values]]:
         """The weights of each of these rows, with its number."""
-        at_once = max(1, _WEIGHTS_AT_ONCE // self.logits.shape[1])
+        classes = self.logits.shape[1]
+        at_once = max(1, _WEIGHTS_AT_ONCE // classes)
         for start in range(first, end, at_once):
-            rows = self.logits[start : min(start + at_once, end)].astype(np.float64)
-            weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
+            last = min(start + at_once, end)
+            rows = self.logits[start:last].astype(np.float64)
+            largest = rows.max(axis=1, keepdims=True)
+            weights = elementary.exp_nonpositive(rows - largest)
             yield from enumerate(weights, start)

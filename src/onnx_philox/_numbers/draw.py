@@ -42,7 +42,8 @@ class Distribution(ABC):
         words = self.operator.words
         type_ = values
         if words.by != OUTPUT_TYPE:
-            type_ = BY_DTYPE[getattr(self, words.by).dtype]
+            numbers = getattr(self, words.by)
+            type_ = BY_DTYPE[numbers.dtype]
         return words.of(type_, elements)
 
     @property
@@ -57,7 +58,8 @@ class Distribution(ABC):
 
 def one_or_each(numbers: Values) -> Values:
     """Numbers as a distribution has them: one of rank 0, or of rank 1 one for each element."""
-    return numbers.reshape(() if numbers.shape in ((), (1,)) else -1)
+    is_one = numbers.shape in ((), (1,))
+    return numbers.reshape(() if is_one else -1)
 
 
 def numbers_at(numbers: Values, position: int, count: int) -> Values:
@@ -104,20 +106,26 @@ def distribution_of(
 ) -> Distribution:
     """What an operator draws, by its inputs and attributes once they are checked."""
     kind = _kind_of(op.name)
-    names = (f.name for f in fields(kind))  # type: ignore[arg-type]
-    return kind(**{name: _field(op, name, inputs, attributes) for name in names})
+    given = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        given[field.name] = _field(op, field.name, inputs, attributes)
+    return kind(**given)
 
 
 @cache
 def _kind_of(operator: str) -> type[Distribution]:
     op = OPERATORS[operator]
-    classes = vars(import_module(f"onnx_philox._numbers.{op.distribution}")).values()
+    module = import_module(f"onnx_philox._numbers.{op.distribution}")
+    classes = vars(module).values()
     kind: type[Distribution] = next(c for c in classes if getattr(c, "operator", None) is op)
     return kind
 
 
 def _field(
-    op: Operator, name: str, inputs: Mapping[str, Values | None], attributes: Mapping[str, Any]
+    op: Operator,
+    name: str,
+    inputs: Mapping[str, Values | None],
+    attributes: Mapping[str, Any],
 ) -> Any:
     declared = next((i for i in op.inputs if i.name == name), None)
     if declared is None:

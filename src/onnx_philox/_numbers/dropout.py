@@ -15,10 +15,12 @@ from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
 def scale_of(ratio: Values, values: ElementType) -> Values:
     """What data that are kept are multiplied by, for a ratio of rank 0 and data of this type."""
     # In f64 only where the data have as many bits.
-    work = ratio.astype(np.float64 if values is F64 else np.float32)
+    dtype = np.float64 if values is F64 else np.float32
+    work = ratio.astype(dtype)
     one = np.ones_like(work)
     with np.errstate(all="ignore"):
-        return np.asarray((one / (one - work)).astype(values.dtype))
+        scale = one / (one - work)
+        return np.asarray(scale.astype(values.dtype))
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class Dropout(Distribution):
             if values is BF16:
                 # ml_dtypes has one NaN of bfloat16; the core keeps the payload of each.
                 is_nan = np.isnan(data)
-                scaled.view(np.uint16)[is_nan] = data.view(np.uint16)[is_nan] | 0x0040
-            return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
+                payload = data.view(np.uint16)[is_nan]
+                scaled.view(np.uint16)[is_nan] = payload | 0x0040
+            zero = values.dtype.type(0)
+            return np.where(is_kept, scaled, zero), is_kept
 
         return convert

@@ -40,10 +40,23 @@ class _FloatFormat:
     cosine: tuple[np.floating[Any], ...]
 
 
-_TABLES = ("SMALLEST_UNIFORM", "SQRT_HALF", "MINUS_TWO_LN2", "MAGIC", "LOGARITHM", "SINE", "COSINE")
+_TABLES = (
+    "SMALLEST_UNIFORM",
+    "SQRT_HALF",
+    "MINUS_TWO_LN2",
+    "MAGIC",
+    "LOGARITHM",
+    "SINE",
+    "COSINE",
+)
 
 
-def _format(unsigned: Any, signed: Any, bits: int, name: str) -> _FloatFormat:
+def _format(
+    unsigned: Any,
+    signed: Any,
+    bits: int,
+    name: str,
+) -> _FloatFormat:
     tables = (getattr(c, f"{table}_{name}") for table in _TABLES)
     return _FloatFormat(unsigned, signed, bits, *tables)
 
@@ -64,7 +77,8 @@ def normal_pairs(u: Floats, v: Floats) -> tuple[Floats, Floats]:
     Returns:
         r sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u).
     """
-    above_zero = np.maximum(u, FORMATS[u.dtype].smallest_uniform)
+    form = FORMATS[u.dtype]
+    above_zero = np.maximum(u, form.smallest_uniform)
     r = np.sqrt(minus_two_ln(above_zero))
     sine, cosine = sin_cos_turns(v)
     return r * sine, r * cosine
@@ -76,14 +90,19 @@ def minus_two_ln(u: Floats) -> Floats:
     u is 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and ln(1 + f) is a series in f / (2 + f).
     """
     form = FORMATS[u.dtype]
+    number = u.dtype.type
     first = form.sqrt_half.view(form.signed)
     bits = u.view(form.signed) - first
-    exponent = (bits >> form.fraction_bits).astype(u.dtype)
-    fraction = bits & form.signed((1 << form.fraction_bits) - 1)
-    f = (fraction + first).view(u.dtype) - u.dtype.type(1)
-    s = f / (f + u.dtype.type(2))
+    exponent = bits >> form.fraction_bits
+    exponent = exponent.astype(u.dtype)
+    mask = form.signed((1 << form.fraction_bits) - 1)
+    fraction = bits & mask
+    above_root = fraction + first
+    f = above_root.view(u.dtype) - number(1)
+    s = f / (f + number(2))
     z = s * s
-    series = s * (_polynomial(form.logarithm, z) * z - u.dtype.type(4))
+    polynomial = _polynomial(form.logarithm, z)
+    series = s * (polynomial * z - number(4))
     result: Floats = series + exponent * form.minus_two_ln2
     return result
 
@@ -98,7 +117,8 @@ def ln(x: Floats) -> Floats:
 def _ln_factorials() -> Floats:
     """Ln k! for k below 256, rounded once: the table of the native core."""
     with localcontext(prec=40):
-        logarithms = [float(Decimal(math.factorial(k)).ln()) for k in range(256)]
+        exact = [Decimal(math.factorial(k)).ln() for k in range(256)]
+        logarithms = [float(logarithm) for logarithm in exact]
         return np.array(logarithms)
 
 
@@ -109,11 +129,15 @@ def ln_factorial(k: Floats) -> Floats:
     """
     known = _ln_factorials()
     is_small = k < known.size
-    table: Floats = known[np.where(is_small, k, 0).astype(np.int64)]
+    index = np.where(is_small, k, 0).astype(np.int64)
+    table: Floats = known[index]
     k = np.where(is_small, np.float64(known.size), k)
     r = np.float64(1) / k
-    series = c.STIRLING_CONSTANT + r * (c.STIRLING_FIRST - r * r * c.STIRLING_SECOND)
-    approximation = (k + np.float64(0.5)) * (ln(k) - np.float64(1)) + series
+    correction = c.STIRLING_FIRST - r * r * c.STIRLING_SECOND
+    series = c.STIRLING_CONSTANT + r * correction
+    half = np.float64(0.5)
+    one = np.float64(1)
+    approximation = (k + half) * (ln(k) - one) + series
     return np.where(is_small, table, approximation)
 
 
@@ -123,19 +147,25 @@ def sin_cos_turns(v: Floats) -> tuple[Floats, Floats]:
     v is n quarter turns and t, at most an eighth, which is exact; adding `magic` rounds to n.
     """
     form = FORMATS[v.dtype]
-    shifted = v * v.dtype.type(4) + form.magic
+    number = v.dtype.type
+    shifted = v * number(4) + form.magic
     n = shifted.view(form.unsigned)
-    t = v - (shifted - form.magic) * v.dtype.type(0.25)
+    turns = (shifted - form.magic) * number(0.25)
+    t = v - turns
     z = t * t
     sine = t * _polynomial(form.sine, z)
-    cosine = _polynomial(form.cosine, z) * z + v.dtype.type(1)
+    cosine = _polynomial(form.cosine, z) * z + number(1)
 
-    odd = (n & form.unsigned(1)).astype(bool)
-    to_sign = form.unsigned(form.unsigned().nbytes * 8 - 2)
+    one = form.unsigned(1)
     two = form.unsigned(2)
+    is_odd = (n & one).astype(bool)
+    bits = 8 * one.nbytes
+    to_sign = form.unsigned(bits - 2)
+    sign_of_sine = (n & two) << to_sign
+    sign_of_cosine = ((n + one) & two) << to_sign
     return (
-        _flip(np.where(odd, cosine, sine), (n & two) << to_sign),
-        _flip(np.where(odd, sine, cosine), ((n + form.unsigned(1)) & two) << to_sign),
+        _flip(np.where(is_odd, cosine, sine), sign_of_sine),
+        _flip(np.where(is_odd, sine, cosine), sign_of_cosine),
     )
 
 
@@ -149,11 +179,13 @@ def exp_nonpositive(x: Floats) -> Floats:
     shifted = x * c.LOG2_E + c.MAGIC_F64
     n = shifted - c.MAGIC_F64
     r = (x - n * c.LN2_HIGH) - n * c.LN2_LOW
-    y = _polynomial(c.EXPONENTIAL_F64, r) * r + np.float64(1)
+    polynomial = _polynomial(c.EXPONENTIAL_F64, r)
+    y = polynomial * r + np.float64(1)
     # The low bits of `shifted` hold the integer n; the shift drops the bits above.
     exponent = shifted.view(np.uint64) << np.uint64(52)
     scaled = y.view(np.uint64) + exponent
-    return np.where(is_zero, np.float64(0), scaled.view(np.float64))
+    powers = scaled.view(np.float64)
+    return np.where(is_zero, np.float64(0), powers)
 
 
 def _polynomial(coefficients: tuple[np.floating[Any], ...], x: Floats) -> Floats:
@@ -166,5 +198,6 @@ def _polynomial(coefficients: tuple[np.floating[Any], ...], x: Floats) -> Floats
 
 
 def _flip(x: Floats, sign: NDArray[Any]) -> Floats:
-    flipped: Floats = (x.view(sign.dtype) ^ sign).view(x.dtype)
+    bits = x.view(sign.dtype) ^ sign
+    flipped: Floats = bits.view(x.dtype)
     return flipped

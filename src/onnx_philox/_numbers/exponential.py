@@ -34,7 +34,8 @@ class Exponential(Distribution):
                 u = unit(words) + half * 2.0**-52
             else:
                 u = (words + half) * 2.0**-32
-            standard = _rounded(elementary.minus_two_ln(u) * half, values)
+            wide = elementary.minus_two_ln(u) * half
+            standard = _rounded(wide, values)
             np.multiply(standard, self.scale, out=standard)
             return standard
 
@@ -50,5 +51,7 @@ def _rounded(x: Values, values: ElementType) -> Values:
     if values is BF16:
         cut = np.uint64(BELOW_F32)
         bits = x.view(np.uint64)
-        x = ((bits | (bits & cut) + cut) & ~cut).view(np.float64)
+        # Whatever is cut off leaves its last bit set.
+        is_inexact = (bits & cut) + cut
+        x = ((bits | is_inexact) & ~cut).view(np.float64)
     return x.astype(values.dtype)

@@ -35,10 +35,14 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> NDArray[np.uint32] | None:
         fill_numpy.fill(draw, *outs)
         return None
     if draw.rows is None:
-        fill_by(draw.values, draw.distribution, draw.state.to_array(), {}, *outs)
+        state = draw.state.to_array()
+        fill_by(draw.values, draw.distribution, state, {}, *outs)
         return None
     # The seeds of a draw by rows, from which its state is made.
-    seeds = {"global_seed": draw.state.key, "op_seed": draw.state.counter >> 64}
+    seeds: dict[str, int] = {
+        "global_seed": draw.state.key,
+        "op_seed": draw.state.counter >> 64,
+    }
     return fill_by(draw.values, draw.distribution, draw.rows, seeds, *outs)
 
 
@@ -49,28 +53,35 @@ def fill_by(
     attributes: Mapping[str, int | str],
     *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
-    """The same by attributes of a node, from a state or from one for each row; returns the next.
+    """Fills memory by a node's attributes, from a state or one for each row; returns the next.
 
     The outputs are of one dimension.
     """
     op = distribution.operator
     after = np.empty(states.shape, np.uint32)
-    shape: tuple[int, ...] = (outs[0].size,)
+    size = outs[0].size
+    shape: tuple[int, ...] = (size,)
     if rows_of_states(states.shape) is not None:
-        shape = (len(states), outs[0].size // len(states))
+        rows = len(states)
+        shape = (rows, size // rows)
     inputs, given = arguments(values, distribution, shape)
-    inputs.append(("state", "u32", np.require(states, requirements=["C", "A"])))
-    _native.run(op.name, inputs, {**given, **attributes}, (*outs, after))
+    words = np.require(states, requirements=["C", "A"])
+    inputs.append(("state", "u32", words))
+    all_attributes = {**given, **attributes}
+    _native.run(op.name, inputs, all_attributes, (*outs, after))
     return after
 
 
 def arguments(
-    values: ElementType, distribution: Distribution, shape: tuple[int, ...]
+    values: ElementType,
+    distribution: Distribution,
+    shape: tuple[int, ...],
 ) -> tuple[list[_native.Input], dict[str, int | str]]:
     """The operator's inputs but for the state, and its attributes, for an output of a shape."""
     inputs, attributes = _parameters(values, distribution, shape)
     if distribution.operator.has_shape and "shape" not in vars(distribution):
-        inputs.append(("shape", "i64", np.array(shape, np.int64)))
+        dimensions = np.array(shape, np.int64)
+        inputs.append(("shape", "i64", dimensions))
     return inputs, attributes
 
 
@@ -103,7 +114,8 @@ def prepared(values: ElementType, distribution: Distribution) -> Prepared:
             memory = from_buffer(out)
         except ValueError:  # a type that Python's buffers do not have
             memory = from_buffer(out.view(np.uint16))
-        part = (size << 192 | key << 128 | counter).to_bytes(32, "little")
+        number = size << 192 | key << 128 | counter
+        part = number.to_bytes(32, "little")
         if call(handle, part, memory, None):
             raise ValueError("onnx_philox._native: no whole elements")
         counter -= -size * words // block_bytes
@@ -132,7 +144,8 @@ def _parameters(
             array = np.asarray(value, order="C")
             if array.ndim and op.input(name).role in (Role.NUMBERS, Role.DATA):
                 array = array.reshape(each)
-            inputs.append((name, BY_DTYPE[array.dtype].name, array))
+            type_ = BY_DTYPE[array.dtype]
+            inputs.append((name, type_.name, array))
         elif value is not None:
             attributes[name] = value
     return inputs, attributes

@@ -28,7 +28,9 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> None:
             all_values = made if isinstance(made, tuple) else (made,)
             for out, values in zip(outs, all_values, strict=True):
                 # The last pair of a row may have one value too many.
-                rows_of_values = values.reshape(len(words), -1)[:, : each - position % each]
+                left = each - position % each
+                rows_of_values = values.reshape(len(words), -1)
+                rows_of_values = rows_of_values[:, :left]
                 end = position + rows_of_values.size
                 out[position:end] = rows_of_values.reshape(-1)
             position = end
@@ -47,12 +49,16 @@ def _together(chunks: Iterator[NDArray[np.uint32]], size: int) -> Iterator[NDArr
             words = np.concatenate(kept, axis=1)
             whole = count - count % size
             yield words[:, :whole]
-            kept = [words[:, whole:]] if whole < count else []
+            kept.clear()
+            if whole < count:
+                kept.append(words[:, whole:])
 
 
 def _chunks(draw: Draw, count: int) -> Iterator[NDArray[np.uint32]]:
     """The words of a draw, `count` for each row: several whole rows, or a part of one."""
     if draw.rows is not None:
-        return _philox.row_chunks(*rows.with_seeds(rows.counters_of(draw.rows), draw.state), count)
+        counters = rows.counters_of(draw.rows)
+        seeded = rows.with_seeds(counters, draw.state)
+        return _philox.row_chunks(*seeded, count)
     words = _philox.word_chunks(draw.state.counter, draw.state.key, count)
     return (chunk[np.newaxis] for chunk in words)

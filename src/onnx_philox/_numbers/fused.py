@@ -35,9 +35,11 @@ def multiply_add_f32(a: F32s, b: F32s | np.float32, c: F32s | np.float32) -> F32
     # To round it again is wrong only where it lies halfway between two float32. Below the normal
     # numbers of float32, these lie elsewhere.
     is_halfway = total.view(np.int64) & BELOW_F32 == _HALF_OF_F32
-    wrong = np.flatnonzero(is_halfway | (np.abs(total) < _SMALLEST_F32))
+    is_subnormal = np.abs(total) < _SMALLEST_F32
+    wrong = np.flatnonzero(is_halfway | is_subnormal)
     if wrong.size:
-        added = np.broadcast_to(c, total.shape)[wrong].astype(np.float64)
+        addends = np.broadcast_to(c, total.shape)
+        added = addends[wrong].astype(np.float64)
         total[wrong] = _sum_with_sticky_bit(product[wrong], added)
     return total.astype(np.float32)
 
@@ -45,8 +47,9 @@ def multiply_add_f32(a: F32s, b: F32s | np.float32, c: F32s | np.float32) -> F32
 def multiply_add_f64(a: F64s, b: float, c: float) -> F64s:
     """Computes a * b + c of float64, rounded once; a is 0 or from 2^-400 to 2^400 in size."""
     if b == 1 and c == 0:
-        return a + 0.0  # -0 becomes 0, as it would
-    if not all(x == 0 or _SMALLEST < abs(x) < _LARGEST for x in (b, c)):
+        # -0 becomes 0, as it would.
+        return a + 0.0
+    if not (_is_in_range(b) and _is_in_range(c)):
         exact = (float(Fraction(x) * Fraction(b) + Fraction(c)) for x in a.tolist())
         return np.fromiter(exact, np.float64, a.size)
     product, lost = exact_product(a, np.float64(b))
@@ -55,6 +58,11 @@ def multiply_add_f64(a: F64s, b: float, c: float) -> F64s:
     total, rest = exact_sum(product, small)
     result: F64s = total + _sum_with_sticky_bit(rest, smaller)
     return result
+
+
+def _is_in_range(number: float) -> bool:
+    size = abs(number)
+    return size == 0 or _SMALLEST < size < _LARGEST
 
 
 def _halves(x: Any) -> tuple[Any, Any]:
@@ -77,7 +85,9 @@ def exact_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """The sum rounded, and exactly what it lost (Knuth)."""
     total = a + b
     b_in_it = total - a
-    return total, (a - (total - b_in_it)) + (b - b_in_it)
+    lost_of_a = a - (total - b_in_it)
+    lost_of_b = b - b_in_it
+    return total, lost_of_a + lost_of_b
 
 
 def _sum_with_sticky_bit(a: Any, b: Any) -> F64s:
@@ -86,6 +96,7 @@ def _sum_with_sticky_bit(a: Any, b: Any) -> F64s:
     bits = total.view(np.int64)
     is_inexact = lost != 0
     # Rounded away from 0: one step back.
-    bits = bits - (is_inexact & ((lost < 0) != (total < 0))) | is_inexact
+    is_away = (lost < 0) != (total < 0)
+    bits = bits - (is_inexact & is_away) | is_inexact
     result: F64s = bits.view(np.float64)
     return result

@@ -26,8 +26,9 @@ class Gamma(Distribution):
 
         def convert(position: int, words: Words) -> Values:
             blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
-            alpha = numbers_at(self.alpha, position, len(blocks)).astype(np.float64)
-            return gammas(alpha, blocks).astype(values.dtype)
+            alpha = numbers_at(self.alpha, position, len(blocks))
+            drawn = gammas(alpha.astype(np.float64), blocks)
+            return drawn.astype(values.dtype)
 
         return convert
 
@@ -38,25 +39,30 @@ def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
     one = np.float64(1)
     half = np.float64(0.5)
     is_small = alpha < one
-    d = np.where(is_small, alpha + one, alpha) - one / np.float64(3)
+    raised = np.where(is_small, alpha + one, alpha)
+    d = raised - one / np.float64(3)
     c = one / np.sqrt(np.float64(9) * d)
     result = np.empty_like(d)
     left = np.arange(d.size)
     for attempt in range(attempts):
-        pairs = unit(blocks[left, 2 * attempt].reshape(-1))
-        x = elementary.normal_pairs(pairs[0::2], pairs[1::2])[1]
-        w = unit(blocks[left, 2 * attempt + 1, :2].reshape(-1))
+        first = blocks[left, 2 * attempt]
+        second = blocks[left, 2 * attempt + 1, :2]
+        pairs = unit(first.reshape(-1))
+        _, x = elementary.normal_pairs(pairs[0::2], pairs[1::2])
+        w = unit(second.reshape(-1))
         z = one + c[left] * x
         y = z * z * z
         is_positive = y > 0
         result[left] = np.where(is_positive, d[left] * y, d[left])
         ln_y = elementary.ln(np.where(is_positive, y, one))
         limit = x * x * half + d[left] * (one - y + ln_y)
-        left = left[~(is_positive & (elementary.ln(one - w) < limit))]
+        is_below = elementary.ln(one - w) < limit
+        left = left[~(is_positive & is_below)]
         if not left.size:
             break
     small = np.flatnonzero(is_small)
-    w = unit(blocks[small, 1, 2:].reshape(-1))
+    last = blocks[small, 1, 2:]
+    w = unit(last.reshape(-1))
     # A gamma of alpha + 1 becomes one of alpha.
     factor = elementary.ln(one - w) / alpha[small]
     result[small] *= elementary.exp_nonpositive(factor)

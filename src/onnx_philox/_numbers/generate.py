@@ -157,12 +157,14 @@ def _as_before(
 ) -> GeneratorState | NDArray[np.uint32]:
     """Draws what depends on arrays, or on the shape of the memory."""
     try:
-        key = (operator, names, kept_draws.in_common(out), *map(kept_draws.in_common, numbers))
+        common = [kept_draws.in_common(number) for number in numbers]
+        key = (operator, names, kept_draws.in_common(out), *common)
         known = _KEPT.get(key)
     except TypeError:
         return _as_first(state, out, operator, TENSORFLOW, names, numbers)
     if known is not None:
-        outs = [out, *(numbers[place] for place in known.others)]
+        others = [numbers[place] for place in known.others]
+        outs = [out, *others]
         if all(each.flags.writeable for each in outs):
             inputs = [numbers[place] for place in known.inputs]
             after = known.draw.draw(state, [*inputs, *outs])
@@ -177,7 +179,10 @@ def _as_before(
 
 
 def _to_keep(
-    out: NDArray[Any], operator: str | None, names: tuple[str, ...], numbers: tuple[Any, ...]
+    out: NDArray[Any],
+    operator: str | None,
+    names: tuple[str, ...],
+    numbers: tuple[Any, ...],
 ) -> _Kept | None:
     """What is kept of a draw that was carried out; None if the core does not read all of it."""
     arguments = _given(names, numbers)
@@ -195,7 +200,8 @@ def _to_keep(
         if output.name in others:
             wanted.append(output.name)
     try:
-        draw = KeptDraw(values, distribution, [arguments[name] for name in inputs], outs)
+        numbers_of_inputs = [arguments[name] for name in inputs]
+        draw = KeptDraw(values, distribution, numbers_of_inputs, outs)
     except ValueError:
         return None
     input_places = tuple(names.index(name) for name in inputs)
@@ -216,14 +222,16 @@ def _asked(
         ValueError: A number is wrong.
     """
     if operator is None:
-        return _distribution(values, shape, arguments), {}
+        distribution = _distribution(values, shape, arguments)
+        return distribution, {}
     op = _operator(operator)
     inputs, attributes, others = _parted(op, generators.PHILOX, values, arguments)
     if op.has_shape:
         inputs["shape"] = shape
     inputs["state"] = np.zeros(operators.STATE_WORDS, np.uint32)
     arrays, attributes, *_ = call.checked(op, inputs, attributes)
-    return distribution_of(op, arrays, attributes), others
+    distribution = distribution_of(op, arrays, attributes)
+    return distribution, others
 
 
 def _as_first(
@@ -239,8 +247,10 @@ def _as_first(
     alignments.check_word(_NAME, alignment)
     generator = generators.named(alignment)
     if not generator.is_named:
-        known = generators.registered().values()
-        generator = next((each for each in known if type(state) is each.state), generator)
+        for registered in generators.registered().values():
+            if type(state) is registered.state:
+                generator = registered
+                break
     with float_environment.kept():
         return _generate(generator, state, out, operator, arguments)
 
@@ -252,13 +262,19 @@ def _given(names: Sequence[str], numbers: Sequence[Any]) -> dict[str, Any]:
 
 
 _NAMES = ("minval", "maxval", "mean", "scale", "p")
-_LEFT_OUT = {"RandomUniform": {"minval": 0, "maxval": 1}, "RandomNormal": {"mean": 0, "scale": 1}}
+_LEFT_OUT = {
+    "RandomUniform": {"minval": 0, "maxval": 1},
+    "RandomNormal": {"mean": 0, "scale": 1},
+}
 """What numbers of floats are where they are left out."""
 
 
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
-    dtype: Any, operator: str | None, names: tuple[str, ...], *numbers: Any
+    dtype: Any,
+    operator: str | None,
+    names: tuple[str, ...],
+    *numbers: Any,
 ) -> fill_native.Prepared | None:
     """What is drawn into an array of a type, ready to be drawn from any state.
 
@@ -268,7 +284,8 @@ def _prepared(
     if values is None or not _native.IS_THERE:
         return None
     arguments = _given(names, numbers)
-    if operator in operators.OPERATORS and not operators.OPERATORS[operator].has_shape:
+    op = operators.OPERATORS.get(operator or "")
+    if op is not None and not op.has_shape:
         return None
     try:
         with float_environment.kept():
@@ -289,25 +306,35 @@ def _generate(
     before = given_arrays.array_of(_NAME, "state", state)
     remedy = generator.remedy_for(before.shape, f"Pass {generator.made}.")
     is_allowed = partial(is_state_shape, words=generator.words)
-    before = states_array(_NAME, "state", before, is_allowed, generator.shape_rule, remedy)
+    before = states_array(
+        _NAME,
+        "state",
+        before,
+        is_allowed,
+        generator.shape_rule,
+        remedy,
+    )
     generator.check_words(_NAME, before)
     values = _memory("out", out)
     if np.may_share_memory(before, out):
         # The next state is made of it once `out` has been filled.
         before = before.copy()
     if operator is not None:
-        after = _drawn_by(_operator(operator), generator, before, values, out, arguments)
+        op = _operator(operator)
+        after = _drawn_by(op, generator, before, values, out, arguments)
         if before.ndim == 2:
             return after
         return generator.state.from_array(after)
     checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
     if generator.is_named and values is U32:
         remedy = "RandomGenerator's bits are Philox's: leave alignment out, and pass a PhiloxState."
-        checks.refuse(_NAME, "out", "uint32", "of floats, int32, int64 or bool", remedy, TypeError)
+        allowed = "of floats, int32, int64 or bool"
+        checks.refuse(_NAME, "out", "uint32", allowed, remedy, TypeError)
     distribution = _distribution(values, out.shape, arguments)
     fill = fill_native.fastest_fill
     fill_by = generator.fill_from() or call.fill_from
-    after = fill_by(before, (0, 0), values, distribution, fill, out.reshape(-1))
+    flat = out.reshape(-1)
+    after = fill_by(before, (0, 0), values, distribution, fill, flat)
     if before.ndim == 2:
         return after
     return generator.state.from_array(after)
@@ -319,34 +346,39 @@ def _operator(name: Any) -> operators.Operator:
 
 
 def _parted(
-    op: operators.Operator, generator: Generator, values: ElementType, arguments: Mapping[str, Any]
+    op: operators.Operator,
+    generator: Generator,
+    values: ElementType,
+    arguments: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The inputs, the attributes, and the memory for other outputs than the first."""
     own = {OUTPUT_TYPE, ALIGNMENT.name, *(seed.name for seed in SEEDS)}
-    inputs = [
-        i.name for i in op.inputs if i.role not in (operators.Role.SHAPE, operators.Role.STATE)
-    ]
+    roles = (operators.Role.SHAPE, operators.Role.STATE)
+    inputs = [declared.name for declared in op.inputs if declared.role not in roles]
     attributes = [a.name for a in op.attributes if a.name not in own]
-    outputs = [o.name for o in op.values_outputs[1:]]
+    outputs = [output.name for output in op.values_outputs[1:]]
     unknown = arguments.keys() - {*inputs, *attributes, *outputs}
     if unknown:
         what = f"the arguments for {op.name}"
         allowed = listed([*inputs, *attributes, *outputs])
         checks.refuse(_NAME, what, min(unknown), allowed, "Leave it out.", TypeError)
     if values not in op.output_types:
-        allowed = "an array of " + " or ".join(str(each.dtype) for each in op.output_types)
+        types = [str(each.dtype) for each in op.output_types]
+        allowed = f"an array of {' or '.join(types)}"
         checks.refuse(op.name, "out", values.dtype, allowed, "Pass such an array.", TypeError)
     if generator.is_named and ALIGNMENT not in op.attributes:
         remedy = "Pass a PhiloxState, and no alignment: there is no rule of torch's for it."
-        checks.refuse(op.name, "alignment", repr(generator.alignment), repr(TENSORFLOW), remedy)
+        its_own = repr(generator.alignment)
+        checks.refuse(op.name, "alignment", its_own, repr(TENSORFLOW), remedy)
     said = generator.attributes
     if any(a.name == OUTPUT_TYPE for a in op.attributes):
         said = {OUTPUT_TYPE: values.name, **said}
     given = {name: arguments[name] for name in inputs if name in arguments}
     others = {name: arguments[name] for name in outputs if name in arguments}
-    left_out = _LEFT_OUT.get(op.name, {}) if values.is_float else {}
-    said |= {n: arguments[n] for n in attributes if n in arguments}
-    return left_out | given, said, others
+    said |= {name: arguments[name] for name in attributes if name in arguments}
+    if values.is_float:
+        given = _LEFT_OUT.get(op.name, {}) | given
+    return given, said, others
 
 
 def _drawn_by(
@@ -368,7 +400,8 @@ def _drawn_by(
     if op.has_shape:
         inputs["shape"] = out.shape
     inputs["state"] = before
-    return call.run(op, fill_native.fastest_fill, inputs, attributes, outs=outs)[-1]
+    *_, after = call.run(op, fill_native.fastest_fill, inputs, attributes, outs=outs)
+    return after
 
 
 def _memory(name: str, out: NDArray[Any]) -> ElementType:
@@ -377,11 +410,14 @@ def _memory(name: str, out: NDArray[Any]) -> ElementType:
         given_arrays.check_output(_NAME, name, out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
-        allowed = "an array of one of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
+        types = ", ".join(str(dtype) for dtype in BY_DTYPE)
+        allowed = f"an array of one of {types}"
         given = getattr(out, "dtype", type(out).__name__)
         checks.refuse(_NAME, name, given, allowed, "Pass such an array.", TypeError)
     if not (out.flags.c_contiguous and out.flags.writeable):
-        given = "memory that is not contiguous" if out.flags.writeable else "read-only memory"
+        given = "read-only memory"
+        if out.flags.writeable:
+            given = "memory that is not contiguous"
         remedy = "Fill a copy, then assign it."
         checks.refuse(_NAME, name, given, "C-contiguous and writable memory", remedy)
     return values
@@ -400,7 +436,8 @@ def _distribution(
             op = choice
     if op is None:
         given = " and ".join(arguments)
-        allowed = " or ".join(" and ".join(parameters) or "none" for parameters in choices)
+        sets = [" and ".join(parameters) or "none" for parameters in choices]
+        allowed = " or ".join(sets)
         what = f"the arguments for an array of {values.dtype}"
         remedy = "Leave it out, or pass operator, which says what else is taken."
         checks.refuse(_NAME, what, given, allowed, remedy)
@@ -410,11 +447,13 @@ def _distribution(
         return _UNIT[values]
     if not arguments and values is BOOL:
         checks.refuse(_NAME, "p", "nothing", "a probability, for bool", "Pass one.")
-    if op is operators.RANDOM_UNIFORM and not values.is_float and len(arguments) < 2:
+    is_integer = op is operators.RANDOM_UNIFORM and not values.is_float
+    if is_integer and len(arguments) < 2:
         what = "the arguments for integers"
         passed = " and ".join(arguments) or "none"
         checks.refuse(_NAME, what, passed, "minval and maxval", "Pass both.")
-    return _checked(op, values, shape, _LEFT_OUT.get(op.name, {}) | arguments)
+    left_out = _LEFT_OUT.get(op.name, {})
+    return _checked(op, values, shape, left_out | arguments)
 
 
 def _choices(values: ElementType) -> list[operators.Operator]:
@@ -423,14 +462,23 @@ def _choices(values: ElementType) -> list[operators.Operator]:
         return [operators.RANDOM_GENERATOR]
     if values is BOOL:
         return [operators.RANDOM_BERNOULLI]
-    return [operators.RANDOM_UNIFORM, operators.RANDOM_NORMAL][: 1 + values.is_float]
+    choices = [operators.RANDOM_UNIFORM]
+    if values.is_float:
+        choices.append(operators.RANDOM_NORMAL)
+    return choices
 
 
 def _checked(
-    op: operators.Operator, values: ElementType, shape: tuple[int, ...], given: dict[str, Any]
+    op: operators.Operator,
+    values: ElementType,
+    shape: tuple[int, ...],
+    given: dict[str, Any],
 ) -> Distribution:
     """What an operator draws into an array of that type and shape, by its parameters."""
-    arrays = {i.name: parameter_array(_NAME, i, given[i.name], values) for i in op.parameters}
+    arrays = {}
+    for declared in op.parameters:
+        number = given[declared.name]
+        arrays[declared.name] = parameter_array(_NAME, declared, number, values)
     checks.check_parameters(_NAME, op, arrays, values, shape)
     return distribution_of(op, arrays, {})
 

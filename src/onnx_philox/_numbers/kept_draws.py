@@ -89,7 +89,8 @@ class KeptDraw:
         Returns:
             The next state; None if the core refused, and nothing was drawn.
         """
-        after = self._call.run(state.key << _COUNTER_BITS | state.counter, arrays)
+        number = state.key << _COUNTER_BITS | state.counter
+        after = self._call.run(number, arrays)
         if after is None:
             return None
         return PhiloxState.of(after % _COUNTERS, after >> _COUNTER_BITS)

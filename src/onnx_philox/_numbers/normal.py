@@ -36,12 +36,14 @@ class Normal(Affine):
     def converter(self, values: ElementType) -> Convert:
         """The function from words to values, two at a time."""
         # f16 and bf16 are f32 normals, rounded.
-        unit = uniform.unit(F64 if values is F64 else F32)
+        computed = F64 if values is F64 else F32
+        unit = uniform.unit(computed)
 
         def convert(_: int, words: Words) -> Values:
             u = unit(words)
             # r * sin first, r * cos after it.
-            standard = np.stack(elementary.normal_pairs(u[0::2], u[1::2]), axis=-1).reshape(-1)
+            pairs = elementary.normal_pairs(u[0::2], u[1::2])
+            standard = np.stack(pairs, axis=-1).reshape(-1)
             return self.affine(values, standard)
 
         return convert

@@ -21,14 +21,18 @@ class Permutation(Distribution):
     @property
     def words_together(self) -> int:
         """The words of a row."""
-        return max(1, self.operator.words.of(None, int(self.shape[-1])))
+        elements = int(self.shape[-1])
+        return max(1, self.operator.words.of(None, elements))
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to permutations."""
 
         def convert(_: int, words: Words) -> Values:
-            pairs = words.reshape(-1, int(self.shape[-1]), 2).astype(np.uint64)
-            keys = pairs[..., 1] << np.uint64(32) | pairs[..., 0]
-            return np.argsort(keys, axis=1, kind="stable").astype(values.dtype).reshape(-1)
+            elements = int(self.shape[-1])
+            pairs = words.reshape(-1, elements, 2).astype(np.uint64)
+            high = pairs[..., 1] << np.uint64(32)
+            keys = high | pairs[..., 0]
+            order = np.argsort(keys, axis=1, kind="stable")
+            return order.astype(values.dtype).reshape(-1)
 
         return convert

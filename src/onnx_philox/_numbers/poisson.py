@@ -28,8 +28,9 @@ class Poisson(Distribution):
 
         def convert(position: int, words: Words) -> Values:
             blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
-            rate = numbers_at(self.rate, position, len(blocks)).astype(np.float64)
-            return counts(rate, blocks).astype(values.dtype)
+            rate = numbers_at(self.rate, position, len(blocks))
+            drawn = counts(rate.astype(np.float64), blocks)
+            return drawn.astype(values.dtype)
 
         return convert
 
@@ -40,7 +41,9 @@ def counts(rate: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
     is_small = rate < SMALLEST_LARGE
     small = np.flatnonzero(is_small)
     large = np.flatnonzero(~is_small)
-    u = uniform.unit(F64)(blocks[small, 0, :2].reshape(-1))
+    first_words = blocks[small, 0, :2]
+    unit = uniform.unit(F64)
+    u = unit(first_words.reshape(-1))
     result[small] = _small(rate[small], u)
     result[large] = _large(rate[large], blocks[large], attempts)
     return result
@@ -58,7 +61,8 @@ def _small(rate: Values, u: Values) -> Values:
         p[left] = p[left] * rate[left] / np.float64(k)
         total[left] += p[left]
         count[left] = k
-        left = left[total[left] <= u[left]]
+        is_left = total[left] <= u[left]
+        left = left[is_left]
     return count
 
 
@@ -75,17 +79,20 @@ def _large(rate: Values, blocks: Words, attempts: int) -> Values:
     result = np.floor(rate)
     left = np.arange(rate.size)
     for attempt in range(attempts):
-        pairs = unit(blocks[left, attempt].reshape(-1))
+        words = blocks[left, attempt]
+        pairs = unit(words.reshape(-1))
         u = pairs[0::2] - half
         v = np.float64(1) - pairs[1::2]
         s = half - np.abs(u)
-        k = np.floor((2.0 * a[left] / s + b[left]) * u + rate[left] + 0.43)
+        slope = 2.0 * a[left] / s + b[left]
+        k = np.floor(slope * u + rate[left] + 0.43)
         is_inside = (s >= 0.07) & (v <= q[left])
         is_outside = (k < 0) | ((s < 0.013) & (v > s))
         # What is outside already must not be computed with.
         tried = np.where(is_outside, 0.0, k)
         density = -rate[left] + tried * ln_rate[left] - elementary.ln_factorial(tried)
-        bound = ln(v) + ln_i[left] - ln(a[left] / (s * s) + b[left])
+        width = a[left] / (s * s) + b[left]
+        bound = ln(v) + ln_i[left] - ln(width)
         is_accepted = is_inside | (~is_outside & (bound <= density))
         result[left[is_accepted]] = k[is_accepted]
         left = left[~is_accepted]

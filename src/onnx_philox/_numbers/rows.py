@@ -1,4 +1,4 @@
-"""States of rows: one for each, in arrays."""
+"""States in arrays, one for each row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ class RowCounters(NamedTuple):
 def counters_of(states: NDArray[np.uint32]) -> RowCounters:
     """Reads states [B, 6], least significant words first."""
     words = states.astype(np.uint64)
-    return RowCounters(*(words[:, i] | words[:, i + 1] << _SHIFT for i in range(0, STATE_WORDS, 2)))
+    numbers = []
+    for i in range(0, STATE_WORDS, 2):
+        low = words[:, i]
+        high = words[:, i + 1] << _SHIFT
+        numbers.append(low | high)
+    return RowCounters(*numbers)
 
 
 def states_of(rows: RowCounters) -> NDArray[np.uint32]:
@@ -49,5 +54,7 @@ def with_seeds(rows: RowCounters, seeds: PhiloxState) -> RowCounters:
 def advance(states: NDArray[np.uint32], words: int) -> NDArray[np.uint32]:
     """The states after each has drawn as many words."""
     low, high, key = counters_of(states)
-    after = low + np.uint64(-(-words // 4))
-    return states_of(RowCounters(after, high + (after < low), key))
+    blocks = -(-words // 4)
+    after = low + np.uint64(blocks)
+    is_carried = after < low
+    return states_of(RowCounters(after, high + is_carried, key))

@@ -63,7 +63,8 @@ class Noise(ABC):
         Raises:
             TypeError: Always. torch's own lists its signatures, and not what to pass.
         """
-        given, allowed = "one of onnx_philox", "one of torch's"
+        given = "one of onnx_philox"
+        allowed = "one of torch's"
         remedy = (
             "Pass nothing, and take normals from it: torch.from_numpy(generator.randn(*shape))."
         )
@@ -91,12 +92,13 @@ class Noise(ABC):
         return self._draw(dimensions)
 
     def for_each(self, shape: Sequence[int]) -> NDArray[np.float32]:
-        """The same for a generator with a seed for each row: a tensor of this shape for each.
+        """Normals of a generator with a seed for each row: a tensor of this shape for each row.
 
         Raises:
             TypeError: The shape is no sequence of integers.
         """
-        return self.randn(len(self.state), *arguments.shape_array(RANDOM_NORMAL, shape).tolist())
+        dimensions = arguments.shape_array(RANDOM_NORMAL, shape).tolist()
+        return self.randn(len(self.state), *dimensions)
 
     @abstractmethod
     def _draw(self, dimensions: list[int]) -> NDArray[np.float32]:
@@ -132,11 +134,17 @@ class PhiloxNoise(Noise):
         checks.check_dimensions(self._owner, "input 'shape'", dimensions, F32)
         values = np.empty(dimensions, np.float32)
         after = generate(self._state, out=values, mean=0.0, scale=1.0)
-        self._state = np.asarray(after, np.uint32).reshape(self._state.shape)
+        words = np.asarray(after, np.uint32)
+        self._state = words.reshape(self._state.shape)
         return values
 
 
-def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise:
+def noise_of(
+    owner: str,
+    seed: Any,
+    like: Any,
+    gpu: Any,
+) -> Noise:
     """What draws like `like`, from a seed on or from a seed for each row.
 
     Raises:
@@ -147,9 +155,10 @@ def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise:
         if gpu is not None:
             refuse(owner, "gpu", shown(gpu), "None with like='philox'", NO_CARD)
         return PhiloxNoise(owner, seed)
-    asked = (each.noise(owner, seed, like, gpu) for each in generators.registered().values())
-    for noise in filter(None, asked):
-        return cast("Noise", noise)
+    for generator in generators.registered().values():
+        noise = generator.noise(owner, seed, like, gpu)
+        if noise:
+            return cast("Noise", noise)
     allowed = "'philox', 'torch' or 'torch_cuda'"
     choices.check_choice(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
     # Each generator that is installed has answered.

@@ -71,12 +71,12 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
     keys = integers_of("seeds", seeds, 64)
     row_numbers = integers_of("rows", rows, 32)
     runs = integers_of("run", run, 32)
-    lengths = [keys.size, row_numbers.size, runs.size]
-    counts = {*lengths} - {1} or {1}
+    counts = {keys.size, row_numbers.size, runs.size} - {1} or {1}
     if len(counts) > 1:
         what = "the lengths of seeds, rows and run"
         remedy = "Pass one number for all rows, or one for each."
-        refuse("row_states", what, "{}, {} and {}".format(*lengths), "equal, or 1", remedy)
+        given = f"{keys.size}, {row_numbers.size} and {runs.size}"
+        refuse("row_states", what, given, "equal, or 1", remedy)
     (count,) = counts
     check_count(count)
     if keys.shape != (count,):
@@ -134,11 +134,13 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
         refuse("split_states", "n", n, "small enough for the memory that is free", remedy)
     # Pairs of words: the block's first half is the key, its second the counter's lower half.
     pairs = children.view(np.uint64)
-    words = np.empty(min(n, _CHILDREN_AT_ONCE) * 4, np.uint32)
+    at_once = min(n, _CHILDREN_AT_ONCE)
+    words = np.empty(at_once * 4, np.uint32)
     for start in range(0, n, _CHILDREN_AT_ONCE):
         part = pairs[start : start + _CHILDREN_AT_ONCE]
         drawn = words[: 4 * len(part)]
-        fastest_fill(Draw(U32, parent.advance(4 * start), Bits()), drawn)
+        draw = Draw(U32, parent.advance(4 * start), Bits())
+        fastest_fill(draw, drawn)
         blocks = drawn.view(np.uint64).reshape(-1, 2)
         part[:, 0] = blocks[:, 1]
         part[:, 2] = blocks[:, 0]
@@ -150,27 +152,35 @@ def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     owner = _ROW_STATES
     limit = 2**bits
     if type(given) is int:
-        return np.array(integer(owner, name, given, limit), np.uint64)
+        return _one_integer(name, given, limit)
     array = _integer_array(name, given)
     if array is None:
         # NumPy would make floats of some of Python's integers.
         is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-        if not is_list and not (isinstance(given, np.ndarray) and given.ndim == 1):
-            if not isinstance(given, SupportsIndex) or isinstance(given, bool | np.ndarray):
-                allowed = f"an integer from 0 to 2^{bits}-1, or a list of such integers"
-                remedy = "Pass ints in that range."
-                refuse(owner, name, shown(given), allowed, remedy, TypeError)
-            return np.array(integer(owner, name, given, limit), np.uint64)
-        numbers = [integer(owner, f"{name}[{i}]", x, limit) for i, x in enumerate(given)]
-        return np.array(numbers, np.uint64)
+        is_row = isinstance(given, np.ndarray) and given.ndim == 1
+        if is_list or is_row:
+            numbers = [integer(owner, f"{name}[{i}]", x, limit) for i, x in enumerate(given)]
+            return np.array(numbers, np.uint64)
+        is_number = isinstance(given, SupportsIndex)
+        if not is_number or isinstance(given, bool | np.ndarray):
+            allowed = f"an integer from 0 to 2^{bits}-1, or a list of such integers"
+            remedy = "Pass ints in that range."
+            refuse(owner, name, shown(given), allowed, remedy, TypeError)
+        return _one_integer(name, given, limit)
     if array.ndim > 1:
         allowed = "an integer, or a 1-D array of them"
         refuse(owner, name, f"shape {list(array.shape)}", allowed, "Flatten it.")
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < limit:
-        wrong = next(i for i, x in enumerate(array.flat) if not 0 <= int(x) < limit)
-        what = f"{name}[{wrong}]" if array.ndim else name
-        integer(owner, what, int(array.flat[wrong]), limit)
+        # The first one that is out of its range is named.
+        for i, number in enumerate(array.flat):
+            what = f"{name}[{i}]" if array.ndim else name
+            integer(owner, what, int(number), limit)
     return array
+
+
+def _one_integer(name: str, given: Any, limit: int) -> NDArray[Any]:
+    number = integer(_ROW_STATES, name, given, limit)
+    return np.array(number, np.uint64)
 
 
 def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
@@ -180,9 +190,12 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
     if isinstance(given, list | tuple) and not _BOOLS.isdisjoint(map(type, given)):
         return None  # NumPy would count with them
     if isinstance(given, range) and given:
-        check_count((given[-1] - given[0]) // given.step + 1)
-        if max(given[0].bit_length(), given[-1].bit_length()) < 63:
-            return np.arange(given.start, given.stop, given.step)  # at once, not one by one
+        first = given[0]
+        last = given[-1]
+        check_count((last - first) // given.step + 1)
+        if max(first.bit_length(), last.bit_length()) < 63:
+            # At once, not one by one.
+            return np.arange(given.start, given.stop, given.step)
     if not isinstance(given, np.ndarray):
         try:
             given = np.asarray(given)

@@ -33,7 +33,7 @@ class Token(Distribution):
 
         def convert(position: int, words: Words) -> Values:
             u = unit(words)
-            drawn = (self._token(position + i, uniform_) for i, uniform_ in enumerate(u))
+            drawn = (self._token(position + i, number) for i, number in enumerate(u))
             return np.fromiter(drawn, values.dtype, u.size)
 
         return convert
@@ -43,22 +43,29 @@ class Token(Distribution):
         temperature = _of_row(self.temperature, row, np.float64(1))
         if temperature == 0:
             return int(logits.argmax())
-        weights = elementary.exp_nonpositive((logits - logits.max()) / temperature)
-        weights[~self._is_kept(row, weights)] = 0
+        exponents = (logits - logits.max()) / temperature
+        weights = elementary.exp_nonpositive(exponents)
+        is_kept = self._is_kept(row, weights)
+        weights[~is_kept] = 0
         # accumulate, unlike a sum, adds one after the other; the zeros change no sum.
         sums = np.add.accumulate(weights)
-        return int(np.searchsorted(sums, u * sums[-1], side="right"))
+        token = np.searchsorted(sums, u * sums[-1], side="right")
+        return int(token)
 
     def _is_kept(self, row: int, weights: Values) -> Values:
         """Which weights of a row pass the filters."""
         top_k = int(_of_row(self.top_k, row, np.int64(0)))
         top_p = _of_row(self.top_p, row, np.float64(1))
-        is_kept: Values = weights >= _of_row(self.min_p, row, np.float64(0))
+        min_p = _of_row(self.min_p, row, np.float64(0))
+        is_kept: Values = weights >= min_p
         if top_k or top_p < 1:
-            order = np.argsort(-weights, kind="stable")[: top_k or None]
+            order = np.argsort(-weights, kind="stable")
+            if top_k:
+                order = order[:top_k]
             if top_p < 1:
                 sums = np.add.accumulate(weights[order])
-                order = order[: np.searchsorted(sums, top_p * sums[-1], side="left") + 1]
+                last = np.searchsorted(sums, top_p * sums[-1], side="left")
+                order = order[: last + 1]
             is_first = np.zeros(weights.size, bool)
             is_first[order] = True
             is_kept &= is_first
@@ -69,4 +76,5 @@ def _of_row(numbers: Values | None, row: int, absent: Any) -> Any:
     """The number of a row, exactly in a type of 64 bits."""
     if numbers is None:
         return absent
-    return type(absent)(numbers[row] if numbers.ndim else numbers[()])
+    number = numbers[row] if numbers.ndim else numbers[()]
+    return type(absent)(number)

@@ -67,11 +67,14 @@ def _float_converter(
 
     # There are so few possible values that computing each of them once is fastest.
     fractions = 1 << _FRACTION_BITS[values]
-    units = (np.arange(fractions) / fractions).astype(values.dtype)
-    table = units * width.astype(values.dtype) + minval.astype(values.dtype)
+    units = np.arange(fractions) / fractions
+    units = units.astype(values.dtype)
+    low = minval.astype(values.dtype)
+    table = units * width.astype(values.dtype) + low
 
     def look_up(words: Words) -> Values:
-        values_of_words: Values = np.take(table, words & (fractions - 1))
+        index = words & (fractions - 1)
+        values_of_words: Values = np.take(table, index)
         return values_of_words
 
     return look_up
@@ -81,12 +84,15 @@ _FRACTION_BITS = {F16: 10, BF16: 7}
 
 
 def _unit_f32(words: Words) -> Values:
-    return _minus_one((words & 0x7FFFFF) | 0x3F800000, np.float32)
+    fraction = words & 0x7FFFFF
+    return _minus_one(fraction | 0x3F800000, np.float32)
 
 
 def _unit_f64(words: Words) -> Values:
-    high = (words[0::2] & 0xFFFFF) | (1023 << 20)
-    return _minus_one(high.astype(np.uint64) << 32 | words[1::2], np.float64)
+    fraction = words[0::2] & 0xFFFFF
+    high = fraction | (1023 << 20)
+    bits = high.astype(np.uint64) << 32 | words[1::2]
+    return _minus_one(bits, np.float64)
 
 
 def _minus_one(bits: NDArray[Any], dtype: type[np.floating[Any]]) -> Values:
@@ -103,12 +109,16 @@ def _integer_converter(
     width = maxval.reshape(1).view(unsigned) - low
 
     def convert(words: Words) -> Values:
-        x = words if values is I32 else words[1::2].astype(np.uint64) << 32 | words[0::2]
+        x: Values = words
+        if values is I64:
+            high = words[1::2].astype(np.uint64)
+            x = high << 32 | words[0::2]
         # NumPy vectorises division by one number, but not the remainder.
         quotient = np.floor_divide(x, width[0])
         np.multiply(quotient, width, out=quotient)
         np.subtract(x, quotient, out=quotient)
-        result: Values = np.add(quotient, low, out=quotient).view(values.dtype)
+        total = np.add(quotient, low, out=quotient)
+        result: Values = total.view(values.dtype)
         return result
 
     return convert

@@ -35,7 +35,8 @@ def name(type_: ov.Type) -> str:
 
 def openvino_type(type_: ElementType) -> ov.Type:
     """Our type as OpenVINO's."""
-    return getattr(ov.Type, _BOOLEAN if type_ is BOOL else type_.name)
+    name = _BOOLEAN if type_ is BOOL else type_.name
+    return getattr(ov.Type, name)
 
 
 def dimensions(shape: ov.Shape) -> tuple[int, ...]:
@@ -59,20 +60,23 @@ def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:
     data: NDArray[Any] = tensor.data
     kind = tensor.get_element_type()
     if kind == ov.Type.bf16:
-        return data.view(np.uint16).view(BF16.dtype)
+        bits = data.view(np.uint16)
+        return bits.view(BF16.dtype)
     return data
 
 
 def constant(array: NDArray[Any]) -> ov.op.Constant:
     """A constant of the array's type and value."""
     # A tensor of bfloat16 owns its memory; one made from an array would only borrow it.
-    return ov.op.Constant(tensor(array) if array.dtype == BF16.dtype else array)
+    source = tensor(array) if array.dtype == BF16.dtype else array
+    return ov.op.Constant(source)
 
 
 def tensor(array: NDArray[Any]) -> ov.Tensor:
     """A tensor of the array's memory, or of a copy where that has gaps or is bfloat16."""
     if array.dtype != BF16.dtype:
-        return ov.Tensor(np.ascontiguousarray(array).reshape(array.shape))
+        contiguous = np.ascontiguousarray(array)
+        return ov.Tensor(contiguous.reshape(array.shape))
     made = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
     memory(made)[...] = array
     return made

@@ -1,4 +1,4 @@
-"""Walks through the graphs of a model of OpenVINO, and what is asked of a node on the way.
+"""Walks through the graphs of a model of OpenVINO, and reads the nodes there.
 
 Nodes are told apart by `get_name`, which is unique in a process: their `==` makes a node.
 """
@@ -93,7 +93,8 @@ def walk(
     for node in model.get_ordered_ops():
         yield node, owners
         for i, (name, body) in enumerate(bodies(node)):
-            yield from walk(body, (*owners, Owner(node, name, i, body)))
+            owner = Owner(node, name, i, body)
+            yield from walk(body, (*owners, owner))
 
 
 def forget_order(model: ov.Model) -> None:
@@ -192,7 +193,9 @@ def generator_of(node: ov.Node) -> Generator:
 def seeds_of(node: ov.Node) -> tuple[int, int]:
     """The seeds of a node, the global one first; 0 for one that it does not have."""
     said = node.get_attributes()
-    return int(said.get("global_seed", 0)), int(said.get("op_seed", 0))
+    global_seed = said.get("global_seed", 0)
+    op_seed = said.get("op_seed", 0)
+    return int(global_seed), int(op_seed)
 
 
 def own_seeds(node: ov.Node) -> tuple[int, int] | None:
@@ -213,9 +216,13 @@ def metadata(model: ov.Model, key: str) -> str | None:
 def only_reader(output: ov.Output) -> tuple[ov.Node, int] | None:
     """The only node that reads an output, and the index of that input; no result of a model."""
     readers = list(output.get_target_inputs())
-    if len(readers) != 1 or readers[0].get_node().get_type_name() == "Result":
+    if len(readers) != 1:
         return None
-    return readers[0].get_node(), readers[0].get_index()
+    (reader,) = readers
+    node = reader.get_node()
+    if node.get_type_name() == "Result":
+        return None
+    return node, reader.get_index()
 
 
 def constant(output: ov.Output) -> NDArray[Any] | None:
@@ -236,7 +243,9 @@ def constant(output: ov.Output) -> NDArray[Any] | None:
         if array is not None:
             given.append(array)
     # Only floats: integers saturate or wrap.
-    if not isinstance(known, ElementType) or not known.is_float or not all(map(_is_float, given)):
+    if not isinstance(known, ElementType) or not known.is_float:
+        return None
+    if not all(map(_is_float, given)):
         return None
     match kind, given:
         case "Convert", [array]:

@@ -51,15 +51,24 @@ def output_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None)
     for port, end in zip(ports, ends, strict=True):
         # The tensor may have the names of other values; the end of the model keeps its own.
         own: set[str] = port.get_names()
-        names.append(end if end in declared else _chosen(port, own & declared or own))
-    # Two outputs of one tensor.
-    return [e if names.count(name) > 1 else name for name, e in zip(names, ends, strict=True)]
+        if end in declared:
+            names.append(end)
+        else:
+            names.append(_chosen(port, own & declared or own))
+    # Two outputs of one tensor have the names of their ends.
+    chosen = []
+    for name, end in zip(names, ends, strict=True):
+        is_twice = names.count(name) > 1
+        chosen.append(end if is_twice else name)
+    return chosen
 
 
 def _chosen(port: ov.ConstOutput, names: set[str]) -> str:
     """One of a tensor's names: that of the node, if it is among them."""
     name = _node_name(port)
-    return name if name in names else min(names, default=name)
+    if name in names:
+        return name
+    return min(names, default=name)
 
 
 def _node_name(port: ov.ConstOutput) -> str:

@@ -41,7 +41,8 @@ class Upstream:
             source_name = "" if source is None else source.get_name()
             if inputs is None or known.get(source_name) is False:
                 # If one input varies, everything downstream varies.
-                known.update((passed, False) for passed, _ in way)
+                for passed, _ in way:
+                    known[passed] = False
                 break
             if source is None:
                 known[name] = True
@@ -69,7 +70,10 @@ class Upstream:
                 continue
             source = None if inputs is None else next(inputs, None)
             if source is None:
-                self._values[name] = None if inputs is None else self._compute(last)
+                value = None
+                if inputs is not None:
+                    value = self._compute(last)
+                self._values[name] = value
             elif source.get_name() not in self._values:
                 way.append((source, _inputs_if_small(source)))
             elif self._values[source.get_name()] is None:
@@ -83,10 +87,12 @@ class Upstream:
             return arrays.memory(node).copy()
         tensors = []
         for source in node.input_values():
-            value = self._values[source.get_node().get_name()]
+            source_name = source.get_node().get_name()
+            value = self._values[source_name]
             if value is None:
                 return None
-            tensor = ov.Tensor(source.get_element_type(), ov.Shape(value.shape))
+            shape = ov.Shape(value.shape)
+            tensor = ov.Tensor(source.get_element_type(), shape)
             arrays.memory(tensor)[...] = value
             tensors.append(tensor)
         output = node.output(0)
@@ -121,11 +127,13 @@ def _is_small(node: ov.Node) -> bool:
         return False
     shape = node.get_output_partial_shape(0)
     # Neither texts nor numbers that share a byte.
-    if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
+    bits = node.get_output_element_type(0).bitwidth
+    if not shape.is_static or not 8 <= bits <= 64:
         return False
     if len(shape) > _NUMPY_RANK:
         return False
-    return math.prod(arrays.dimensions(node.get_output_shape(0))) <= MAX_ELEMENTS
+    dimensions = arrays.dimensions(node.get_output_shape(0))
+    return math.prod(dimensions) <= MAX_ELEMENTS
 
 
 def _may_vary(node: ov.Node) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import feeds, given_arrays
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._runtimes.first_state import carriers
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
 
@@ -169,23 +170,8 @@ class RowCount:
     def __init__(
         self, batch: str, axis: int, ports: Iterable[Port], aliases: Mapping[str, str]
     ) -> None:
-        named = {port.name: port for port in ports if port.shape}
         self._aliases = aliases
-        self._carriers: list[tuple[Port, int]] = []
-        if batch not in named:
-            return
-        first = named.pop(batch)
-        self._carriers.append((first, axis))
-        shape = first.shape or ()
-        name = None
-        if axis < len(shape):
-            name = shape[axis]
-        if not isinstance(name, str):
-            return
-        for port in (first, *named.values()):
-            for i, dimension in enumerate(port.shape or ()):
-                if dimension == name and (port, i) != (first, axis):
-                    self._carriers.append((port, i))
+        self._carriers = carriers(ports, batch, axis)
 
     def of(self, feed: Mapping[str, Any]) -> int | None:
         """How many rows a feed has; None if no input shows it.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from onnx_philox._backends import AUTO
 from onnx_philox._contract import checks, choices
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
@@ -28,8 +29,7 @@ from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen, port_of
 if TYPE_CHECKING:
     # onnx-ir loads SymPy, which takes longer than all else here. What needs it is loaded when a
     # model comes that nobody has put into a runtime yet.
-    import onnx
-    import onnx_ir as ir
+    from onnx_philox._rewriting.look import AnyLook, OnnxLook, OpenvinoLook
 
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
@@ -92,40 +92,47 @@ def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -
     return Wanted(given, given.runtime, asked, of_runtimes.Options())
 
 
-def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) -> Engine:
-    """The engine for what a `Pipeline` is given, see there; what it draws may be outputs, too."""
+def engine_of(wanted: Wanted, source: Any = None) -> Engine:
+    """The engine for what a `Pipeline` is given, see there."""
     given = wanted.given
     runtime = RUNTIMES[wanted.runtime]
     if given.runtime is not None:
         loaded, streams = _adopted(given, runtime, source)
-        stamp: object = ()
-    else:
-        if source is not None:
-            allowed = (
-                "left out for a model that is not in a runtime yet, which says itself what it draws"
-            )
-            refuse(_NAME, _SOURCE, type(source).__name__, allowed, "Leave it out.", TypeError)
-        if given.of_openvino and not runtime.takes_ir:
-            what = given.name if given.is_file else f"an {_WHAT[given.form]}"
-            remedy = f"Pass runtime={reader_of_ir().name!r}."
-            refuse(_NAME, "the model", what, f"an ONNX file for {runtime.name}", remedy)
-        try:
-            models = runtime.models()
-        except FileNotFoundError as error:
-            raise FileNotFoundError(f"{_NAME}: {error}") from error
-        served = served_by(wanted)
-        if wanted.asked.named is not None and served.streams.batch is None:
-            what = "one rewritten for a single state"
-            allowed = "one with a state for each row"
-            remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
-            refuse(_NAME, "the model", what, allowed, remedy)
-        try:
-            loaded = models.open(ToOpen(given, wanted.options, served, shows_drawn))
-        except Exception as error:
-            raise_not_loaded(_NAME, runtime.name, error)
-            raise
-        streams = served.streams
-        stamp = served.stamp
+        return _engine(wanted, loaded, streams)
+    if source is not None:
+        allowed = (
+            "left out for a model that is not in a runtime yet, which says itself what it draws"
+        )
+        refuse(_NAME, _SOURCE, type(source).__name__, allowed, "Leave it out.", TypeError)
+    if given.of_openvino and not runtime.takes_ir:
+        what = given.name if given.is_file else f"an {_WHAT[given.form]}"
+        remedy = f"Pass runtime={reader_of_ir().name!r}."
+        refuse(_NAME, "the model", what, f"an ONNX file for {runtime.name}", remedy)
+    try:
+        runtime.models()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{_NAME}: {error}") from error
+    return engine_serving(wanted, served_by(wanted))
+
+
+def engine_serving(wanted: Wanted, served: Served, *, shows_drawn: bool = False) -> Engine:
+    """The engine for what is served of a model; what that draws may be outputs, too."""
+    if wanted.asked.named is not None and served.streams.batch is None:
+        what = "one rewritten for a single state"
+        allowed = "one with a state for each row"
+        remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
+        refuse(_NAME, "the model", what, allowed, remedy)
+    runtime = RUNTIMES[wanted.runtime]
+    try:
+        to_open = ToOpen(wanted.given, wanted.options, served, shows_drawn)
+        loaded = runtime.models().open(to_open)
+    except Exception as error:
+        raise_not_loaded(_NAME, runtime.name, error)
+        raise
+    return _engine(wanted, loaded, served.streams, served.stamp)
+
+
+def _engine(wanted: Wanted, loaded: LoadedModel, streams: Streams, stamp: object = ()) -> Engine:
     asked = wanted.asked.generator
     drawn = streams.generator
     if asked.is_named and asked is not drawn:
@@ -142,41 +149,49 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
 
 def served_by(wanted: Wanted) -> Served:
     """The model itself, or what a rewrite makes of it; and what it says."""
-    from onnx_philox._models.recorded_streams import streams_of
-    from onnx_philox._models.untouched import Originals
-    from onnx_philox._rewriting import api
-    from onnx_philox._rewriting.in_onnx.rewrite_onnx import find_random_nodes
-    from onnx_philox._rewriting.report import wants_rewrite
+    from onnx_philox._rewriting.look import look
 
     given = wanted.given
     asked = wanted.asked
     if given.of_openvino:
-        return _served_by_openvino(given, asked, wanted.options)
-    asked.check_onnx()
+        asked.check_openvino()
+    else:
+        asked.check_onnx()
+    what = given.what
+    if given.of_openvino:
+        what = f"the {'file' if given.is_file else _WHAT[given.form]}"
+    options = wanted.options
+    backend = options.backend if isinstance(options, of_runtimes.OpenVinoOptions) else AUTO
     # Once, from one open file: another may take its place meanwhile.
-    with given.opened() as file:
-        originals = Originals(file.proto, file.folder, owner=_NAME)
-        graph = originals.model
-        is_wanted = wants_rewrite(find_random_nodes(graph), streams_of(graph))
-        if not (asked.invert_bernoulli or asked.draw or is_wanted):
-            model = None if given.is_file else file.proto
-            return replace(_said_by(given.what, graph, file.proto, model), stamp=file.stamp)
-        keeps_external = wanted.options.finds_weights
-        new = api.rewrite_opened(file, originals, asked, keeps_external=keeps_external)
-    # The graph is what the rewrite has made of it.
-    return replace(_said_by(given.what, graph, new, new), stamp=file.stamp)
+    with look(given, backend) as seen:
+        is_rewritten = seen.must_be_rewritten(asked)
+        new = seen
+        if is_rewritten:
+            new = seen.rewritten(asked, keeps_external=options.finds_weights)
+        served = replace(_said_by(new, what), is_itself=new.model is seen.model)
+        if given.form is Form.FILE and not is_rewritten:
+            # The runtime reads the file itself.
+            served = replace(served, model=None)
+        return replace(served, stamp=given.stamp)
 
 
-def _said_by(
-    what: str, graph: ir.Model, proto: onnx.ModelProto, model: onnx.ModelProto | None = None
-) -> Served:
+def _said_by(seen: AnyLook, what: str) -> Served:
+    """What a model says that a pipeline can serve; a refusal calls it so."""
+    from onnx_philox._rewriting.look import OpenvinoLook
+
+    if isinstance(seen, OpenvinoLook):
+        return _said_by_openvino(seen, what)
+    return _said_by_onnx(seen, what)
+
+
+def _said_by_onnx(seen: OnnxLook, what: str) -> Served:
     from onnx_philox._models.graphs import label
     from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
-    from onnx_philox._models.recorded_streams import states_in, streams_of
 
+    graph = seen.graph
     checks.check_opset(graph.opset_imports.get(DOMAIN, 1), _NAME)
-    check_one_state(_NAME, states_in(graph))
-    streams = streams_of(graph)
+    check_one_state(_NAME, seen.states)
+    streams = seen.streams
     if streams is None:
         for node in filter(draws_by_seed, of_model(graph)):
             by = generator_of(node)
@@ -184,44 +199,20 @@ def _said_by(
             remedy = f"Remove global_seed from that node, and pass alignment={by.alignment!r}."
             refuse(_NAME, what, given, "one whose draws wait for a state", remedy)
         _refuse_stateless(what)
-    return Served(streams, proto.graph, graph.metadata_props.get(STANDARD), model)
+    model = seen.model
+    return Served(streams, model.graph, graph.metadata_props.get(STANDARD), model)
 
 
-def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
-    """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
-    from onnx_philox._rewriting.in_openvino import files, openvino_earlier
-    from onnx_philox._rewriting.in_openvino import rewrite_openvino as api
-    from onnx_philox._rewriting.report import wants_rewrite
-
-    asked.check_openvino()
-    stamp = given.stamp
-    model = files.openvino_model_of(given, options.backend)
-    # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
-    is_asked = asked.keep_seeds or asked.invert_bernoulli or asked.draw
-    if is_asked or wants_rewrite(
-        api.find_random_nodes(model), openvino_earlier.read(model).served_streams
-    ):
-        model = api.rewrite(model, asked)[0]
-    what = f"the {'file' if given.is_file else _WHAT[given.form]}"
-    return replace(_said_by_openvino(model, what), stamp=stamp)
-
-
-def _said_by_openvino(model: Any, what: str) -> Served:
-    """What a model of OpenVINO says, before it is compiled; a refusal calls it so."""
-    from onnx_philox._rewriting.in_openvino import openvino_earlier
-    from onnx_philox._runtimes.in_openvino import OpenvinoModel
+def _said_by_openvino(seen: OpenvinoLook, what: str) -> Served:
     from onnx_philox._runtimes.openvino_variables import check_state
 
-    recorded = openvino_earlier.read(model)
-    states = openvino_earlier.states_in(model, recorded)
-    check_one_state(_NAME, states)
-    metadata = OpenvinoModel.metadata
-    streams = Streams.from_json(metadata(model, METADATA_KEY) or "") or recorded.served_streams
-    check_state(model, what, streams)
+    check_one_state(_NAME, seen.states)
+    streams = seen.served_streams
+    check_state(seen.model, what, streams)
     if streams is None:
         _refuse_stateless(what)
-    _check_record(streams, metadata(model, STANDARD_STATE))
-    return Served(streams, standard=metadata(model, STANDARD), model=model)
+    _check_record(streams, seen.metadata(STANDARD_STATE))
+    return Served(streams, standard=seen.metadata(STANDARD), model=seen.model)
 
 
 def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, Streams]:
@@ -231,7 +222,13 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
     own = Streams.from_json(models.metadata(given.model, METADATA_KEY) or "")
     standard_state = models.metadata(given.model, STANDARD_STATE)
     if source is not None:
-        served = _said_by_source(Given.of(_NAME, source, TO_REWRITE, _SOURCE))
+        from onnx_philox._rewriting.look import look
+
+        given_source = Given.of(_NAME, source, TO_REWRITE, _SOURCE)
+        served = _said_by(look(given_source), given_source.what)
+        if not given_source.of_openvino:
+            # What the first values of variables are made of is OpenVINO's own model.
+            served = replace(served, model=None)
     elif own is not None:
         _check_record(own, standard_state)
         served = Served(own)
@@ -271,16 +268,6 @@ def _is_of(source: Served, loaded: LoadedModel) -> bool:
 
 def _rank(shape: Sequence[object] | None) -> int | None:
     return None if shape is None else len(shape)
-
-
-def _said_by_source(source: Given) -> Served:
-    if source.of_openvino:
-        from onnx_philox._rewriting.in_openvino.files import openvino_model_of
-
-        return _said_by_openvino(openvino_model_of(source), source.what)
-    from onnx_philox._models.untouched import graph_of
-
-    return _said_by(source.what, graph_of(source), source.proto)
 
 
 def _is_right(streams: Streams, standard_state: str | None) -> bool:

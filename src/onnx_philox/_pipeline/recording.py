@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._files.given import Given
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.fed_inputs import Feed
@@ -74,14 +73,17 @@ def record_of_result(
         remedy = "Record before the feed or the outputs are changed."
         refuse(_NAME, "the result", what, "what its state and feed give", remedy)
     given = wanted.given.by(_NAME)
+    wanted = replace(wanted, given=given)
     streams = engine.streams
-    of_file = recorded_model.files(given, engine.stamp)
-    if given.of_openvino and streams.state not in _inputs_of_ir(given):
-        what = "one of an IR with OpenVINO's own random nodes"
-        allowed = "one of a rewritten model"
-        remedy = "Rewrite the IR with onnx-philox rewrite, and pass Pipeline the new file."
-        refuse(_NAME, "the pipeline", what, allowed, remedy)
-    shown = opening.engine_of(replace(wanted, given=given), shows_drawn=True)
+    with given.kept_open():
+        of_file = recorded_model.files(given, engine.stamp)
+        served = opening.served_by(wanted)
+        if given.of_openvino and not served.is_itself:
+            what = "one of an IR with OpenVINO's own random nodes"
+            allowed = "one of a rewritten model"
+            remedy = "Rewrite the IR with onnx-philox rewrite, and pass Pipeline the new file."
+            refuse(_NAME, "the pipeline", what, allowed, remedy)
+        shown = opening.engine_serving(wanted, served, shows_drawn=True)
     loaded = shown.model
     inputs = shown.arrays_of(feed)
     drawn = by_name(loaded.outputs, shown.values(feed, state)[0])
@@ -98,10 +100,3 @@ def record_of_result(
         of_file["keep_seeds"] = True
     entries = [document.input_of(key, array) for key, array in inputs.items()]
     return document.record(of_file, loaded, streams, seed, entries, [run])
-
-
-def _inputs_of_ir(given: Given) -> set[str]:
-    from onnx_philox._rewriting.in_openvino.files import openvino_model_of
-    from onnx_philox._runtimes.in_openvino import OpenvinoModel
-
-    return OpenvinoModel.names_of_inputs(openvino_model_of(given))

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
-from onnx_philox._numbers.states import Integers, check_count, integers_of, row_states
+from onnx_philox._numbers.states import Integers, check_count, integers_of
 from onnx_philox._pipeline import checkpoint
 from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.fed_inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._pipeline.variables import Variables
+from onnx_philox._runtimes import first_state
 
 if TYPE_CHECKING:
     from onnx_philox._pipeline.checkpoint import Checkpoint
@@ -40,7 +41,7 @@ def of_seed(owner: str, streams: Streams, seed: int | None) -> Start:
     _check_single(owner, seed)
     generator = streams.generator
     seed = secrets.randbits(generator.seed_bits) if seed is None else seed
-    words = generator.of_seed(owner, seed)
+    words = first_state.of_seed(generator, owner, seed)
     return int(seed), words
 
 
@@ -57,7 +58,7 @@ def of_rows(owner: str, streams: Streams, seed: int | None, rows: int) -> Start:
     _check_single(owner, seed)
     seed = integer(owner, "seed", seed, 2**64)
     with refusing_as(owner):
-        states = row_states(seed, range(rows))
+        states = first_state.of_seed(streams.generator, owner, seed, rows=range(rows))
     return seed, states
 
 
@@ -66,7 +67,7 @@ def of_seeds(owner: str, streams: Streams, seeds: Integers) -> Start:
     checked = checked_seeds(owner, streams, seeds)
     with refusing_as(owner):
         check_count(checked.size, streams.generator.words)
-        return tuple(checked.tolist()), streams.generator.of_seeds(checked)
+        return tuple(checked.tolist()), first_state.of_seeds(streams.generator, checked)
 
 
 def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.uint64]:

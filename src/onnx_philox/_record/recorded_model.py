@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import METADATA_KEY, Streams
+from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
 from onnx_philox._record import hashes
 
@@ -20,7 +20,7 @@ def files(given: Given, stamp: object) -> dict[str, Any]:
     check_unchanged(given, stamp)
     if given.is_file:
         beside = {path.name: hashes.of_file(path) for path in given.reads if path != given.path}
-        return {"file": given.name, "sha256": hashes.of_file(given.path), "beside": beside}
+        return {"file": given.name, "sha256": given.sha256, "beside": beside}
     from onnx_philox._files import external_data
 
     for place in external_data.locations(given.proto):
@@ -36,30 +36,11 @@ def check_unchanged(given: Given, stamp: object) -> None:
     Raises:
         ValueError: One was changed, or is gone.
     """
-    if given.stamp != stamp:
+    if given.stamp != stamp or not given.is_still(stamp):
         what = "one that was changed or is gone"
         allowed = "what it was when it was opened"
         remedy = "Run the model again, by its whole path if os.chdir was called."
         refuse(given.owner, f"the file {given.name!r} with its weights", what, allowed, remedy)
-
-
-def streams(given: Given) -> Streams | None:
-    """The random nodes of a rewritten model; None if it takes no state."""
-    if given.of_openvino:
-        from onnx_philox._rewriting.in_openvino.files import openvino_model_of
-
-        return streams_of_ir(openvino_model_of(given))
-    from onnx_philox._models.recorded_streams import streams_of
-    from onnx_philox._models.untouched import graph_of
-
-    return streams_of(graph_of(given))
-
-
-def streams_of_ir(model: Any) -> Streams | None:
-    """What an IR that has been read says of its random nodes."""
-    from onnx_philox._runtimes.in_openvino import OpenvinoModel
-
-    return Streams.from_json(OpenvinoModel.metadata(model, METADATA_KEY) or "")
 
 
 def listed(streams: Streams | None) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -13,13 +12,12 @@ import onnx_ir as ir
 
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import door
-from onnx_philox._files.given import PATHS, Form, Given, InMemory
-from onnx_philox._files.model_file import ModelFile
+from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._files.tensors import misread_by_openvino
-from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, Draws, Inverted, PerRow
 from onnx_philox._rewriting.in_onnx import rewrite_onnx as in_onnx
+from onnx_philox._rewriting.look import AnyLook, OnnxLook, OpenvinoLook, look
 from onnx_philox._rewriting.report import RandomNode, Report
 
 if TYPE_CHECKING:
@@ -139,41 +137,8 @@ def make_reproducible(
         invert_bernoulli=invert_bernoulli,
         draw=draw,
     )
-    return rewritten(Given.of(OWNER, model), asked)
-
-
-def rewritten(given: Given, asked: Asked) -> Any:
-    """What `make_reproducible` makes of a model."""
-    if given.of_openvino:
-        from onnx_philox._rewriting.in_openvino import files
-        from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
-
-        return in_openvino.rewrite(files.openvino_model_of(given), asked)[0]
-    with given.opened() as file:
-        originals = Originals(file.proto, file.folder, owner=OWNER)
-        return rewrite_opened(file, originals, asked)
-
-
-def rewrite_opened(
-    file: ModelFile | InMemory,
-    originals: Originals,
-    asked: Asked,
-    *,
-    keeps_external: bool = False,
-) -> onnx.ModelProto:
-    """What `make_reproducible` makes of a model of ONNX that is open, with its weights.
-
-    Args:
-        file: The model.
-        originals: The same for surgery, which rewrites it in place.
-        asked: What is asked for.
-        keeps_external: Whether weights of external data stay where they are: a ModelProto holds at
-            most 2 GB.
-    """
-    report = in_onnx.rewrite(originals.model, asked)
-    result = originals.to_proto() if report.is_changed else file.proto
-    file.load_weights(result, keeps_external=keeps_external)
-    return result
+    with look(Given.of(OWNER, model)) as seen:
+        return seen.rewritten(asked).model
 
 
 def rewrite(
@@ -240,17 +205,7 @@ def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
         ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
         ValueError: A node of the model reads what is computed of it.
     """
-    return found_in(Given.of(_FIND, model))
-
-
-def found_in(given: Given) -> list[RandomNode]:
-    """The random nodes of a model, as `find_random_nodes` lists them."""
-    if given.of_openvino:
-        from onnx_philox._rewriting.in_openvino import files
-        from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
-
-        return in_openvino.find_random_nodes(files.openvino_model_of(given))
-    return in_onnx.find_random_nodes(graph_of(given))
+    return look(Given.of(_FIND, model)).random_nodes
 
 
 def rewrite_file(
@@ -311,33 +266,28 @@ def rewrite_file(
         )
         given = Given.of(_REWRITE_FILE, source, PATHS)
         written_to = given.target(target, for_ir=TO_IR)
-        return write_rewritten(given, written_to, asked, progress).report
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a rewrite of a file did."""
-
-    report: Report
-    model: ir.Model | openvino.Model
-    """The rewritten model; the contents of large tensors may be in its file alone."""
+        return write_rewritten(look(given), written_to, asked, progress)[0]
 
 
 def write_rewritten(
-    source: Given, target: Path, asked: Asked, progress: Progress | None = None
-) -> Written:
-    """Rewrites a file as `rewrite_file` does."""
-    if source.of_openvino:
+    seen: AnyLook, target: Path, asked: Asked, progress: Progress | None = None
+) -> tuple[Report, AnyLook]:
+    """Rewrites a file as `rewrite_file` does.
+
+    Returns:
+        What was done, and a look at the new model; the contents of large tensors may be in its file
+        alone.
+    """
+    source = seen.given
+    if isinstance(seen, OpenvinoLook):
         from onnx_philox._rewriting.in_openvino import files
-        from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
 
         files.check_target(source, target)
-        rewritten, report = in_openvino.rewrite(files.openvino_model_of(source), asked)
-        files.save(rewritten, target)
-        return Written(report, rewritten)
+        rewritten, report = seen.rewrite(asked)
+        files.save(rewritten.model, target)
+        return report, rewritten
     with source.opened_file() as file:
-        originals = Originals(file.proto, file.folder, owner=OWNER)
-        report = in_onnx.rewrite(originals.model, asked)
+        report = seen.rewrite(asked)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
-        file.save(None if is_kept else originals.to_proto(), target, progress or ignore)
-    return Written(report, originals.model)
+        file.save(None if is_kept else seen.originals.to_proto(), target, progress or ignore)
+    return report, OnnxLook(source, seen.originals)

@@ -70,7 +70,14 @@ class Asked:
             allowed = "an integer from 0 to 2^63-1, or left out"
             seed = index_of(self.seed)
             if seed is None:
-                checks.refuse(OWNER, "seed", repr(self.seed), allowed, "Pass an int.", TypeError)
+                checks.refuse(
+                    OWNER,
+                    "seed",
+                    repr(self.seed),
+                    allowed,
+                    "Pass an int.",
+                    TypeError,
+                )
             if not 0 <= seed <= INT64_MAX:
                 checks.refuse(OWNER, "seed", seed, allowed, "Choose another seed.")
             object.__setattr__(self, "seed", seed)
@@ -79,7 +86,8 @@ class Asked:
         for name, what in _NAMED.items():
             given = getattr(self, name)
             if not isinstance(given, bool):
-                object.__setattr__(self, name, _names(name, given, what))
+                names = _names(name, given, what)
+                object.__setattr__(self, name, names)
         drawn_inputs.read_all(OWNER, self.draw)
         # One of its own, which can be pickled.
         object.__setattr__(self, "draw", dict(self.draw))
@@ -145,7 +153,13 @@ class Asked:
                 "calls"
             )
             remedy = "Export the module with onnx_philox.torch.export, or rewrite that ONNX file."
-            checks.refuse(OWNER, "alignment", repr(self.alignment), allowed, remedy)
+            checks.refuse(
+                OWNER,
+                "alignment",
+                repr(self.alignment),
+                allowed,
+                remedy,
+            )
 
 
 _NAMED = {
@@ -158,10 +172,23 @@ def _check_batch(given: Any, *, is_per_row: bool) -> None:
     allowed = "the name of a dimension of an input, such as 'batch', or 'input:1', its dimension 1"
     if not isinstance(given, str):
         what = f"{given!r}, of type {type(given).__name__}"
-        checks.refuse(OWNER, "batch", what, allowed, "Pass one of these.", TypeError)
+        checks.refuse(
+            OWNER,
+            "batch",
+            what,
+            allowed,
+            "Pass one of these.",
+            TypeError,
+        )
     if not is_per_row:
         allowed = "left out for a model with one state for the whole batch"
-        checks.refuse(OWNER, "batch", repr(given), allowed, "Pass per_row=True beside it.")
+        checks.refuse(
+            OWNER,
+            "batch",
+            repr(given),
+            allowed,
+            "Pass per_row=True beside it.",
+        )
 
 
 def _names(name: str, given: Any, meaning: str) -> frozenset[str]:

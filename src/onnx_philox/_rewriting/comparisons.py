@@ -39,14 +39,16 @@ GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
 
 def are_probabilities(p: NDArray[Any]) -> bool:
     """Whether RandomBernoulli takes all of these numbers."""
-    return bool(np.all((p >= 0) & (p <= 1)))
+    is_one = (p >= 0) & (p <= 1)
+    return bool(is_one.all())
 
 
 def just_above(p: NDArray[Any], values: ElementType) -> NDArray[Any]:
     """The numbers q from 0 to 1, of the type of the values, for which u < q is u <= p."""
     bits = BITS | {F64: 52}
     whole = 2.0 ** bits[values]
-    steps = np.floor(np.clip(p.astype(np.float64), -1, 1) * whole) + 1
+    wide = np.clip(p.astype(np.float64), -1, 1)
+    steps = np.floor(wide * whole) + 1
     above = np.clip(steps / whole, 0, 1)
     return above.astype(values.dtype)
 
@@ -58,7 +60,8 @@ def thresholds_of(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> 
     """
     whole = 1 << BITS[values]
     wide = p.astype(np.float64)
-    below = np.where(np.isnan(wide), float(is_negated), np.clip(wide, 0, 1))
+    below = np.clip(wide, 0, 1)
+    below = np.where(np.isnan(wide), float(is_negated), below)
     thresholds: NDArray[np.int32] = np.ceil(below * whole).astype(np.int32)
     return thresholds
 
@@ -79,7 +82,12 @@ FURTHER_DOWN = 2**30
 """By so much less are those drawn that end at it, since i32 has no such bound."""
 
 # Each type holds every integer up to this one, and the two last up to more.
-_LARGEST_INTEGER = {"float16": 2**11, "bfloat16": 2**8, "float32": _MOST, "float64": _MOST}
+_LARGEST_INTEGER = {
+    "float16": 2**11,
+    "bfloat16": 2**8,
+    "float32": _MOST,
+    "float64": _MOST,
+}
 
 
 @dataclass(frozen=True)
@@ -140,9 +148,11 @@ class Scaled:
             return lowest, count
         is_unsigned = dtype.kind == "u" and lowest == offset == 0
         largest: float = MOST_OF_I32 if is_unsigned else _MOST
-        if count < 1 or max(abs(lowest), abs(lowest + count)) > largest:
+        end = lowest + count
+        if count < 1 or max(abs(lowest), abs(end)) > largest:
             return None
-        if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
+        furthest = max(abs(offset), abs(offset + count))
+        if offset != 0 and furthest > _MOST_MOVED:
             return None
         is_integer = dtype.kind in "iu"
         # A cast rounds towards zero, which is down unless the number is negative.
@@ -150,10 +160,10 @@ class Scaled:
             return None
         if is_integer:
             limits = np.iinfo(dtype)
-            holds = limits.min <= lowest and lowest + count - 1 <= limits.max
+            holds = limits.min <= lowest and end - 1 <= limits.max
         else:
             most = _LARGEST_INTEGER.get(dtype.name, -np.inf)
-            holds = max(abs(lowest), abs(lowest + count - 1)) <= most
+            holds = max(abs(lowest), abs(end - 1)) <= most
         if not holds:
             return None
         return lowest, count
@@ -175,4 +185,5 @@ def is_power_of_two(number: Fraction | None) -> bool:
         return False
     up = number.numerator
     down = number.denominator
-    return up & (up - 1) == 0 and down & (down - 1) == 0
+    is_whole_power = up & (up - 1) == 0
+    return is_whole_power and down & (down - 1) == 0

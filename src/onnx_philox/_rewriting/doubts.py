@@ -27,7 +27,7 @@ class Doubt:
 
 
 def words_read(readers: str) -> Doubt:
-    """Of 32 random bits, given what reads them."""
+    """The doubt of 32 random bits, given what reads them."""
     return Doubt(
         "OpenVINO's uint32 holds 31 bits, so its CPU device computes another result of these 32 "
         f"random bits in {readers}, or does not load the model",
@@ -36,7 +36,7 @@ def words_read(readers: str) -> Doubt:
 
 
 def wide_words(cast: str) -> Doubt:
-    """Of 32 random bits in an integer of 64, given the Cast that makes it."""
+    """The doubt of 32 random bits in an integer of 64, given the Cast that makes it."""
     return Doubt(
         "OpenVINO's CPU device computes uint64 in 32 bits, so it gives another number from 2^31 on "
         f"in {cast}",
@@ -45,7 +45,7 @@ def wide_words(cast: str) -> Doubt:
 
 
 def wide_integers(cast: str, dtype: str) -> Doubt:
-    """Of a uniform number that stays a float, given the Cast that makes an integer of it."""
+    """The doubt of a uniform number that stays a float, given the Cast to an integer."""
     return Doubt(
         f"OpenVINO's CPU device makes one number of all beyond 2^31 in {cast} to {dtype.lower()}, "
         "which holds 31 bits there",
@@ -81,5 +81,7 @@ def sum_to_one(numbers: NDArray[Any]) -> bool:
     if numbers.ndim == 0 or numbers.shape[-1] < 2:
         return False
     wide = numbers.astype(np.float64)
-    are_near = abs(wide.sum(axis=-1) - 1) <= _NEAR
-    return bool((wide >= 0).all() and are_near.all())
+    sums = wide.sum(axis=-1)
+    are_near = abs(sums - 1) <= _NEAR
+    is_positive = wide >= 0
+    return bool(is_positive.all() and are_near.all())

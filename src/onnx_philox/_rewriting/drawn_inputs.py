@@ -90,8 +90,10 @@ class DrawnInput:
         law = None if match is None else LAWS.get(match[1])
         if match is None or law is None:
             _refuse(name, text, _ALLOWED, "Write one of these.")
-        numbers = None if match[2] is None else _numbers(name, text, match[2])
-        shape = None if match[3] is None else _shape(name, text, match[3])
+        inside = match[2]
+        dimensions = match[3]
+        numbers = None if inside is None else _numbers(name, text, inside)
+        shape = None if dimensions is None else _shape(name, text, dimensions)
         given = len(law.defaults) if numbers is None else len(numbers)
         if given != len(law.numbers):
             allowed = f"{law.written}, with {len(law.numbers)} numbers"
@@ -130,8 +132,11 @@ class DrawnInput:
             TypeError: A number is not one of that type.
             ValueError: A number is out of its range.
         """
-        numbers: Sequence[float] = self.law.defaults if self.numbers is None else self.numbers
-        if self.numbers is None and self.law.operator is RANDOM_UNIFORM and not values.is_float:
+        numbers: Sequence[float] = self.law.defaults
+        if self.numbers is not None:
+            numbers = self.numbers
+        is_uniform = self.law.operator is RANDOM_UNIFORM
+        if self.numbers is None and is_uniform and not values.is_float:
             allowed = f"{self.law.written}, with both numbers for {values.name}"
             self.refuse(allowed, "Write them.")
         op = self.law.operator
@@ -159,7 +164,10 @@ class DrawnInput:
         if not is_one:
             sizes = ["?" if d is None else str(d) for d in dimensions]
             declared = ", ".join(sizes)
-            self.refuse(f"of a shape that the input may have, [{declared}]", "Write such a shape.")
+            self.refuse(
+                f"of a shape that the input may have, [{declared}]",
+                "Write such a shape.",
+            )
 
     def refuse_unread(self, holders: str, *, is_inside: bool) -> NoReturn:
         """Refuses an input that no node of the main graph reads; `holders` name those of bodies.
@@ -214,7 +222,14 @@ def read_all(owner: str, draw: Any) -> tuple[DrawnInput, ...]:
     if not is_texts:
         allowed = 'a dict of texts by the names of inputs, such as {"noise": "normal"}'
         given = f"{draw!r}, of type {type(draw).__name__}"
-        checks.refuse(owner, "draw", given, allowed, "Pass one of these.", TypeError)
+        checks.refuse(
+            owner,
+            "draw",
+            given,
+            allowed,
+            "Pass one of these.",
+            TypeError,
+        )
     return tuple(DrawnInput.read(name, text) for name, text in draw.items())
 
 
@@ -224,14 +239,20 @@ def refuse_unknown(drawn: DrawnInput, names: Sequence[str]) -> NoReturn:
     Raises:
         ValueError: Always.
     """
-    allowed = f"of an input of the model ({', '.join(names) or 'it has none'})"
+    known = ", ".join(names) or "it has none"
+    allowed = f"of an input of the model ({known})"
     drawn.refuse(allowed, "Write the name of one of these.")
 
 
 def _refuse(
-    name: str, text: str, allowed: str, remedy: str, error: Refusal = ValueError
+    name: str,
+    text: str,
+    allowed: str,
+    remedy: str,
+    error: Refusal = ValueError,
 ) -> NoReturn:
-    checks.refuse(OWNER, "draw", f"{name}={text}", allowed, remedy, error)
+    given = f"{name}={text}"
+    checks.refuse(OWNER, "draw", given, allowed, remedy, error)
 
 
 def _numbers(name: str, text: str, inside: str) -> tuple[float, ...]:

@@ -31,11 +31,14 @@ class Alike:
     @classmethod
     def of(cls, nodes: Sequence[RandomNode]) -> Alike:
         """Nodes with explicit seeds."""
-        written = [*dict.fromkeys(node.explicit_seed or "" for node in nodes)]
+        seeds = [node.explicit_seed or "" for node in nodes]
+        # Each seed once, in their order.
+        written = list(dict.fromkeys(seeds))
         if len(written) == 1:
             return cls(written[0], tuple(nodes))
         *others, last = written
-        return cls(f"{', '.join(others)} and {last} (one seed there)", tuple(nodes))
+        listed = f"{', '.join(others)} and {last}"
+        return cls(f"{listed} (one seed there)", tuple(nodes))
 
     @property
     def names(self) -> list[str]:
@@ -46,8 +49,10 @@ class Alike:
     def where(self) -> str:
         """What draws them so, in words."""
         (node, *_) = self.nodes
-        is_of_tensorflow = node.seeded is not None and node.seeded.numbers.startswith(OF_TENSORFLOW)
-        return "TensorFlow" if is_of_tensorflow else "the runtimes"
+        seeded = node.seeded
+        if seeded is not None and seeded.numbers.startswith(OF_TENSORFLOW):
+            return "TensorFlow"
+        return "the runtimes"
 
     def __str__(self) -> str:
         return f"{self.seeds} of {few(self.names)}"
@@ -69,8 +74,9 @@ def in_doubt(nodes: Iterable[RandomNode]) -> list[Alike]:
     """The nodes that repeat each other if sizes are equal which the model does not show."""
     alike: dict[Hashable, list[tuple[RandomNode, Seeded]]] = {}
     for node, seeded in _seeded(nodes):
-        one = seeded.seed, seeded.numbers, seeded.place
-        alike.setdefault(one, []).append((node, seeded))
+        one = (seeded.seed, seeded.numbers, seeded.place)
+        pairs = alike.setdefault(one, [])
+        pairs.append((node, seeded))
     found = []
     for some in alike.values():
         rules = [seeded for _, seeded in some]
@@ -125,11 +131,15 @@ def about_those_apart(nodes: Iterable[RandomNode]) -> str:
         for each in apart:
             everything += groups[each]
             names = Alike.of(groups[each]).names
-            parts.append(f"{few(names)} ({_what(each)})")
+            listed = few(names)
+            parts.append(f"{listed} ({_what(each)})")
             others = [other for other in apart if other is not each]
-            if any(o.numbers == each.numbers and o.size != each.size for o in others):
-                first_runs[each.kind.partition(" ")[0]] = None
-        said.append(f"{Alike.of(everything).seeds}: {', '.join(parts)}")
+            same_numbers = [other for other in others if other.numbers == each.numbers]
+            if any(other.size != each.size for other in same_numbers):
+                kind, _, _ = each.kind.partition(" ")
+                first_runs[kind] = None
+        seeds = Alike.of(everything).seeds
+        said.append(f"{seeds}: {', '.join(parts)}")
     if not said:
         return ""
     line = "Nodes of one seed that do not go together in ONNX Runtime share nothing, each group "
@@ -167,7 +177,8 @@ def warn(nodes: Sequence[RandomNode], generator: Generator, *, keeps: bool) -> N
     repeated = [] if keeps else repeating(nodes)
     if repeated:
         text = "nodes of equal seeds repeat each other in the runtimes, and now draw numbers of "
-        text += f"their own: {'; '.join(map(str, repeated))}"
+        groups = "; ".join(map(str, repeated))
+        text += f"their own: {groups}"
         if generator.is_counter_based:
             text += ". With keep_seeds=True (--keep-seeds) they draw the same again"
         warnings.warn(text, stacklevel=shown.stacklevel())

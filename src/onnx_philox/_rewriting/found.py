@@ -77,8 +77,11 @@ class Site(Generic[Node, OwnerOf]):
         """What messages call it."""
         place = " > ".join((MAIN_GRAPH, *self.path))
         origin = f", from function {self.function}" if self.function else ""
-        opset = "opset not imported" if self.version is None else f"opset {self.version}"
-        return f"{self.domain} {self.label} ({opset}, {place}{origin})".lstrip()
+        opset = "opset not imported"
+        if self.version is not None:
+            opset = f"opset {self.version}"
+        title = f"{self.domain} {self.label} ({opset}, {place}{origin})"
+        return title.lstrip()
 
     @property
     def called(self) -> str:
@@ -135,7 +138,8 @@ class MayStayError(ValueRefusalError):
         option: str = "keep_unknown",
     ) -> None:
         offer = LEAVE_IT.format(option) if option else ""
-        super().__init__(operator, what, given, allowed, f"{way_out}{offer}.{note}")
+        remedy = f"{way_out}{offer}.{note}"
+        super().__init__(operator, what, given, allowed, remedy)
         self.parts = (operator, what, self.given, allowed, way_out, note, option)
 
     def offering(self, option: str) -> MayStayError:
@@ -148,7 +152,8 @@ def leave(error: ValueError | TypeError, *, keep_unknown: bool) -> None:
     """Warns of a random node that stays as it is; raises what is wrong with any other."""
     if not (isinstance(error, MayStayError) and keep_unknown):
         raise error
-    warnings.warn(f"left as it is: {error.offering('')}", stacklevel=shown.stacklevel())
+    left = error.offering("")
+    warnings.warn(f"left as it is: {left}", stacklevel=shown.stacklevel())
 
 
 @dataclass(frozen=True)
@@ -156,17 +161,35 @@ class Replaceable(ABC):
     """A random node and what replaces it."""
 
     site: Site[Any, Any]
-    seeds: tuple[int, int] | None = field(default=None, kw_only=True)
+    seeds: tuple[int, int] | None = field(
+        default=None,
+        kw_only=True,
+    )
     """The seeds that it keeps, the global one first; None for a node that takes a stream."""
-    stream: int | None = field(default=None, kw_only=True)
+    stream: int | None = field(
+        default=None,
+        kw_only=True,
+    )
     """The number that a rewrite gives it; None for a node that keeps its own seeds."""
-    generator: Generator = field(default=PHILOX, kw_only=True)
+    generator: Generator = field(
+        default=PHILOX,
+        kw_only=True,
+    )
     """The generator by which it draws."""
-    share: Share | None = field(default=None, kw_only=True)
+    share: Share | None = field(
+        default=None,
+        kw_only=True,
+    )
     """How often it is true, if it is a Bernoulli; None for all others."""
-    doubt: Doubt | None = field(default=None, kw_only=True)
+    doubt: Doubt | None = field(
+        default=None,
+        kw_only=True,
+    )
     """What says that the model may not draw what was meant; None where nothing does."""
-    same: Hashable = field(default=None, kw_only=True)
+    same: Hashable = field(
+        default=None,
+        kw_only=True,
+    )
     """What all nodes have that draw its numbers; None where they are its own."""
 
     @property
@@ -182,7 +205,8 @@ class Replaceable(ABC):
     @property
     def names(self) -> frozenset[str]:
         """What a user may call it: its name, or that of its first output."""
-        return frozenset({self.site.name, *self.site.outputs[:1]} - {""})
+        names = {self.site.name, *self.site.outputs[:1]}
+        return frozenset(names - {""})
 
     @property
     def is_numbered(self) -> bool:
@@ -209,7 +233,13 @@ class Replaceable(ABC):
         share = None if self.share is None else str(self.share)
         doubt = None if self.doubt is None else str(self.doubt)
         keeps = self.seeds is not None
-        return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share, doubt=doubt)
+        return replace(
+            record,
+            outputs=self.outputs,
+            keeps_seeds=keeps,
+            share=share,
+            doubt=doubt,
+        )
 
 
 @dataclass(frozen=True)
@@ -223,8 +253,11 @@ class Irreplaceable:
     def of(cls, site: Site[Any, Any], error: ValueError | TypeError) -> Irreplaceable:
         """A node, and the error of what has read it, which need not know the node's place."""
         if not isinstance(error, RefusalError):
-            return cls(site, type(error)(f"{site.title}: {error}"))
-        return cls(site, error if error.operator == site.title else error.within(site.title))
+            kind = type(error)
+            return cls(site, kind(f"{site.title}: {error}"))
+        if error.operator == site.title:
+            return cls(site, error)
+        return cls(site, error.within(site.title))
 
     def record(self) -> RandomNode:
         """The line of a report."""

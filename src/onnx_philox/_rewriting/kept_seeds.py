@@ -58,7 +58,8 @@ def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> N
     for each in kept:
         if each.stream is not None and each.stream in numbered:
             what = "the op_seed, beside a global_seed of 0,"
-            allowed = f"none that is {each.stream} mod 2^32, the stream of {numbered[each.stream]}"
+            other = numbered[each.stream]
+            allowed = f"none that is {each.stream} mod 2^32, the stream of {other}"
             remedy = "Give one of the two nodes another op_seed, or this one a global_seed."
             checks.refuse(each.title, what, each.op_seed, allowed, remedy)
 
@@ -81,7 +82,9 @@ def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -
 
 
 def _are_equal(one: KeptSeeds, other: KeptSeeds) -> bool:
-    if one.generator is not other.generator or one.global_seed != other.global_seed:
+    if one.generator is not other.generator:
+        return False
+    if one.global_seed != other.global_seed:
         return False
     return not one.generator.is_counter_based or one.op_seed == other.op_seed
 

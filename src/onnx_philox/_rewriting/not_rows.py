@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import Operator, Role
@@ -28,6 +29,21 @@ _FEW = 3
 
 
 _Parts = tuple[str, str, str, str, tuple[str, ...], str]
+
+
+@dataclass(frozen=True)
+class AskedShape:
+    """An input that says the shape of a draw, which an input of the model was before."""
+
+    name: str
+    remedy: str
+    """How the draw has its batch from another input."""
+
+    def __str__(self) -> str:
+        return (
+            f"Its shape is the new input {self.name!r}, since nothing says which of its dimensions "
+            f"another input has: {self.remedy}."
+        )
 
 
 class NotRowsError(ValueRefusalError):
@@ -89,7 +105,16 @@ class NotRowsError(ValueRefusalError):
     def naming(self, option: str) -> NotRowsError:
         """The same refusal to those who know the option by another name."""
         operator, what, given, allowed, names, _ = self.parts
-        return NotRowsError(operator, what, given, allowed, names, option, is_order=self.is_order)
+        return NotRowsError(
+            operator,
+            what,
+            given,
+            allowed,
+            names,
+            option,
+            is_order=self.is_order,
+            because=self.because,
+        )
 
 
 def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError:
@@ -156,11 +181,18 @@ def unproved(
     shape: Sequence[object] | None,
     batch: str,
     culprit: Culprit | None = None,
+    asked: AskedShape | None = None,
 ) -> NotRowsError:
-    """A draw of which it is not known whether it has a row for each of the batch."""
+    """A draw of which it is not known whether it has a row for each of the batch.
+
+    What an input says of its shape (`asked`) is known by nothing else.
+    """
     what = "the shape of what it draws"
     allowed = f"one of which a dimension is proved to be {batch}, for a state for each row"
-    because = "" if culprit is None else f"{culprit}. "
+    said = "" if culprit is None else f"{culprit}. "
+    if asked is not None:
+        said = f"{asked} "
+    because = f"{said[:1].upper()}{said[1:]}"
     return NotRowsError(title, what, written(shape), allowed, (name,), because=because)
 
 

@@ -19,6 +19,7 @@ from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._rewriting import equal_seeds, kept_seeds
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
+from onnx_philox._rewriting.batches import Beside
 from onnx_philox._rewriting.found import Irreplaceable, Random, leave
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, few, of_all
 from onnx_philox._rewriting.places import saying
@@ -156,6 +157,10 @@ class Batch(Protocol):
     def rivals(self) -> Sequence[str]:
         """The dimensions that it could be as well."""
 
+    @property
+    def beside(self) -> Beside:
+        """What is taken of the other inputs."""
+
 
 BatchOf = TypeVar("BatchOf", bound=Batch, covariant=True)
 RandomIn = TypeVar("RandomIn", contravariant=True)
@@ -203,20 +208,29 @@ def prove_rows(
             unnamed.append(error)
     if unnamed:
         raise of_all(unnamed, [random.site.called for random in said])
-    if rows.batch.rivals:
+    for doubt in about_batch(rows.batch):
         warnings.warn(
-            f"{OWNER}: each row is one of {rows.batch.where}; {about_rivals(rows.batch.rivals)}",
+            f"{OWNER}: each row is one of {rows.batch.where}; {doubt}",
             stacklevel=shown.stacklevel(),
         )
     return rows.batch, said
 
 
-def about_rivals(rivals: Sequence[str]) -> str:
-    """What to do where other dimensions could be the batch as well."""
-    return (
-        f"every draw has {' and '.join(map(repr, rivals))}, too. Say which of them is the batch, "
-        f"with {saying(rivals[0])} for instance."
-    )
+def about_batch(batch: Batch) -> list[str]:
+    """What was taken for granted of the batch, and what to do where it is not so."""
+    doubts = []
+    if batch.rivals:
+        doubts.append(
+            f"every draw has {' and '.join(map(repr, batch.rivals))}, too. Say which of them is "
+            f"the batch, with {saying(batch.rivals[0])} for instance."
+        )
+    if batch.beside.apart:
+        inputs = few([f"{input!r} has {name!r}" for input, name in batch.beside.apart])
+        doubts.append(
+            f"the input {inputs} instead, and so counts as the same for all rows. If these are "
+            "one batch, give them one name (dynamic_axes or dynamic_shapes of the exporter)."
+        )
+    return doubts
 
 
 _log = logging.getLogger("onnx_philox")

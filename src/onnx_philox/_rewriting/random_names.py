@@ -133,7 +133,11 @@ def randomness_of(name: str, domain: str = "") -> str | None:
 def _suspicious_word(words: set[str]) -> str | None:
     if "drop" in words and words & _DROPPED:
         return "drop"
-    for suspicious, but_not in ((_NOISE, _KNOWN_NOISE), (_SAMPLES, _COMPUTED_SAMPLES)):
-        if (found := words & suspicious) and not words & but_not:
+    for suspicious, but_not in (
+        (_NOISE, _KNOWN_NOISE),
+        (_SAMPLES, _COMPUTED_SAMPLES),
+    ):
+        found = words & suspicious
+        if found and not words & but_not:
             return min(found)
     return None

@@ -64,7 +64,8 @@ class Recorded(Generic[Value]):
         """The first number to try for a new node."""
         if self.state is None:
             return 0
-        return max((s for s in self.streams if s < STREAMS), default=-1) + 1
+        streams = [stream for stream in self.streams if stream < STREAMS]
+        return max(streams, default=-1) + 1
 
     def check_seed(self, seed: int | None) -> None:
         """Refuses a seed that the model's own, or a state that is an input, contradicts."""

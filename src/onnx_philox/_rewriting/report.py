@@ -67,7 +67,11 @@ class RandomNode:
     @property
     def called(self) -> str:
         """Its name, or what it gives."""
-        return self.name or (f"(gives {self.outputs[0]})" if self.outputs else "(no name)")
+        if self.name:
+            return self.name
+        if self.outputs:
+            return f"(gives {self.outputs[0]})"
+        return "(no name)"
 
     @property
     def is_reproducible(self) -> bool:

@@ -16,7 +16,8 @@ class Size:
 
     def times(self, other: Size) -> Size:
         """The product of two sizes."""
-        return Size(self.factor * other.factor, tuple(sorted((*self.of, *other.of))))
+        factors = sorted((*self.of, *other.of))
+        return Size(self.factor * other.factor, tuple(factors))
 
     def differs_from(self, other: Size) -> bool:
         """Whether the two are different in every run, but for tensors without elements."""
@@ -24,8 +25,11 @@ class Size:
 
     def __str__(self) -> str:
         if not self.of:
-            return f"{self.factor} element{'' if self.factor == 1 else 's'}"
-        factors = [str(self.factor), *self.of] if self.factor != 1 else [*self.of]
+            elements = "element" if self.factor == 1 else "elements"
+            return f"{self.factor} {elements}"
+        factors = list(self.of)
+        if self.factor != 1:
+            factors.insert(0, str(self.factor))
         return f"{' * '.join(factors)} elements"
 
 

@@ -40,7 +40,8 @@ class Share:
 
     def __str__(self) -> str:
         shares = f"1 with probability 1 - p, the rewritten model with {self.new}"
-        return f"{self.today} draws {shares}{self.doubt and f'; {self.doubt}'}"
+        doubt = f"; {self.doubt}" if self.doubt else ""
+        return f"{self.today} draws {shares}{doubt}"
 
 
 BERNOULLI = Share("ONNX Runtime", "p")

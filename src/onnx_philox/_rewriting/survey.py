@@ -81,12 +81,16 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
     except (TypeError, ValueError) as error:
         row_obstacle = error
     if recorded.has_rows and obstacle is None:
-        obstacle = row_obstacle or next(filter(None, problems.values()), None)
-    known = {id(node): each.record() for node, each in zip(nodes, numbered, strict=True)}
+        found_problems = [problem for problem in problems.values() if problem]
+        obstacle = row_obstacle or next(iter(found_problems), None)
+    known = {}
+    for node, each in zip(nodes, numbered, strict=True):
+        known[id(node)] = each.record()
 
     def unrewritten(each: Random | Irreplaceable) -> Unrewritten[Random]:
         if isinstance(each, Irreplaceable):
             return Unrewritten(each, each.record(), each.error)
-        return Unrewritten(each, known[id(each)], problems.get(id(each)))
+        problem = problems.get(id(each))
+        return Unrewritten(each, known[id(each)], problem)
 
     return Survey([unrewritten(each) for each in found], recorded, obstacle, batch, row_obstacle)

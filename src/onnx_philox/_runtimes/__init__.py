@@ -68,7 +68,8 @@ class Runtime:
                 )
                 raise FileNotFoundError(why) from error
         adapter = importlib.import_module(f"{__name__}.in_{self.name}")
-        return cast("type[LoadedModel]", getattr(adapter, f"{self.name.capitalize()}Model"))
+        name = f"{self.name.capitalize()}Model"
+        return cast("type[LoadedModel]", getattr(adapter, name))
 
     @property
     def has_devices(self) -> bool:

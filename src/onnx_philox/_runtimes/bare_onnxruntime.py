@@ -17,12 +17,14 @@ def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
     options.log_severity_level = 4
 
     def load(model: bytes) -> Callable[[list[dict[str, Any]]], bytes]:
-        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        providers = ["CPUExecutionProvider"]
+        session = ort.InferenceSession(model, options, providers=providers)
         names = [i.name for i in session.get_inputs()]
 
         def run(feeds: list[dict[str, Any]]) -> bytes:
             arrays = dict(zip(names, map(_array, feeds), strict=True))
-            return b"".join(np.asarray(output).tobytes() for output in session.run(None, arrays))
+            outputs = session.run(None, arrays)
+            return b"".join(np.asarray(output).tobytes() for output in outputs)
 
         return run
 
@@ -30,5 +32,6 @@ def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
 
 
 def _array(feed: dict[str, Any]) -> Any:
-    array = np.frombuffer(base64.b64decode(feed["bytes"]), feed["type"])
+    contents = base64.b64decode(feed["bytes"])
+    array = np.frombuffer(contents, feed["type"])
     return array.reshape(feed["shape"])

@@ -30,7 +30,8 @@ class _Session:
         self._ov = ov
         text, _, weights = model.partition(b"\0")
         is_xml = text.startswith(b"<?xml")
-        read = core.read_model(text, weights) if is_xml else core.read_model(model)
+        arguments = (text, weights) if is_xml else (model,)
+        read = core.read_model(*arguments)
         self._compiled = core.compile_model(read, "CPU")
         self._request = self._compiled.create_infer_request()
 
@@ -44,12 +45,15 @@ class _Session:
     def _run(self, request: Any, feeds: list[dict[str, Any]]) -> bytes:
         for i, feed in enumerate(feeds):
             type_ = self._compiled.input(i).get_element_type()
-            tensor = self._ov.Tensor(type_, self._ov.Shape(feed["shape"]))
+            shape = self._ov.Shape(feed["shape"])
+            tensor = self._ov.Tensor(type_, shape)
             memory = tensor.data.reshape(-1).view(np.uint8)
-            memory[...] = np.frombuffer(base64.b64decode(feed["bytes"]), np.uint8)
+            contents = base64.b64decode(feed["bytes"])
+            memory[...] = np.frombuffer(contents, np.uint8)
             request.set_input_tensor(i, tensor)
         # As `_openvino_models.requests`, which cannot be imported here: infer() may lose errors.
         request.start_async()
         request.wait()
         outputs = range(len(self._compiled.outputs))
-        return b"".join(request.get_output_tensor(i).data.tobytes() for i in outputs)
+        tensors = [request.get_output_tensor(i) for i in outputs]
+        return b"".join(tensor.data.tobytes() for tensor in tensors)

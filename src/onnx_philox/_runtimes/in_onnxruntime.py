@@ -32,7 +32,8 @@ class OnnxruntimeModel(models.LoadedModel):
     def __init__(self, session: ort.InferenceSession) -> None:
         self.session = session
         self.inputs = [_port(i, True) for i in session.get_inputs()]
-        self.inputs += [_port(i, False) for i in session.get_overridable_initializers()]
+        initializers = session.get_overridable_initializers()
+        self.inputs += [_port(i, False) for i in initializers]
         self.outputs = [o.name for o in session.get_outputs()]
 
     @staticmethod
@@ -54,7 +55,8 @@ class OnnxruntimeModel(models.LoadedModel):
         chosen = {"sess_options": ort.SessionOptions(), **options.given()}
         drawn: Mapping[str, str] = {}
         model: Any = asked.path if given.is_file else given.proto
-        if asked.shows_drawn or (served is not None and served.model is not None):
+        is_served_model = served is not None and served.model is not None
+        if asked.shows_drawn or is_served_model:
             model, drawn = asked.proto(weights=not options.finds_weights)
             if given.is_file and options.finds_weights:
                 beside = str(given.path.absolute().parent)
@@ -62,14 +64,16 @@ class OnnxruntimeModel(models.LoadedModel):
         if served is None:
             # ONNX Runtime also raises its errors as exceptions.
             chosen["sess_options"].log_severity_level = 4
-        loaded = cls(InferenceSession(model, **chosen))
+        session = InferenceSession(model, **chosen)
+        loaded = cls(session)
         loaded.backend = models.choose_backend(cls, options.backend or AUTO)
         loaded.drawn = drawn
         return loaded
 
     @staticmethod
     def metadata(model: ort.InferenceSession, key: str) -> str | None:
-        text: str | None = model.get_modelmeta().custom_metadata_map.get(key)
+        metadata = model.get_modelmeta().custom_metadata_map
+        text: str | None = metadata.get(key)
         return text
 
     @staticmethod
@@ -108,4 +112,5 @@ def _port(given: Any, is_required: bool) -> Port:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
         if dtype.kind == "V" and dtype != BF16.dtype:
             dtype = None
-    return Port(given.name, dtype, tuple(given.shape), is_required and not optional)
+    is_required = is_required and not optional
+    return Port(given.name, dtype, tuple(given.shape), is_required)

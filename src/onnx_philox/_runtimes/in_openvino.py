@@ -195,8 +195,10 @@ class OpenvinoModel(models.LoadedModel):
             core = new_core(options.backend)
             initial = None
             graph = None if given.of_openvino else _check(given, precision)
-            model = read_by_core(core, given, None if given.is_file else given.proto)
-            _check_standard(given, cls.metadata(model, STANDARD), precision)
+            model = asked.read
+            if model is None:
+                model = read_by_core(core, given, None if given.is_file else given.proto)
+            _check_standard(given, graphs.metadata(model, STANDARD), precision)
         else:
             _check_standard(given, served.standard, precision)
             core = new_core(options.backend)
@@ -216,11 +218,9 @@ class OpenvinoModel(models.LoadedModel):
         return loaded
 
     @staticmethod
-    def metadata(model: ov.Model | ov.CompiledModel, key: str) -> str | None:
-        """What a rewrite of OpenVINO's model wrote, or what it had as a file of ONNX."""
-        if isinstance(model, ov.CompiledModel):
-            return None
-        return graphs.metadata(model, key)
+    def metadata(model: ov.CompiledModel, key: str) -> str | None:  # noqa: ARG004
+        """None: OpenVINO compiles none into a model."""
+        return None
 
     @staticmethod
     def names_of_inputs(model: ov.CompiledModel) -> set[str]:
@@ -309,7 +309,7 @@ def compile_model(
     core: ov.Core, model: ov.Model, device: str, config: Mapping[str, Any]
 ) -> ov.CompiledModel:
     """Compiles a model, one of standard nodes at the precision that they are made for."""
-    if OpenvinoModel.metadata(model, STANDARD) is not None:
+    if graphs.metadata(model, STANDARD) is not None:
         config = {**config, PRECISION: made.PRECISION}
     from onnx_philox import openvino
 

@@ -24,7 +24,10 @@ class ReferenceModel(LoadedModel):
     def __init__(self, model: onnx.ModelProto) -> None:
         self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
         defaults = {i.name for i in model.graph.initializer}
-        self.inputs = [port_of(i, i.name not in defaults) for i in model.graph.input]
+        self.inputs = []
+        for value in model.graph.input:
+            is_required = value.name not in defaults
+            self.inputs.append(port_of(value, is_required))
         self.outputs = list(self._evaluator.output_names)
 
     @staticmethod

@@ -50,16 +50,22 @@ class StandardModel(models.LoadedModel):
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
-        return {n: SimpleNamespace(unavailable=partial(_unavailable, n)) for n in TARGETS}
+        found = {}
+        for name in TARGETS:
+            found[name] = SimpleNamespace(unavailable=partial(_unavailable, name))
+        return found
 
     @classmethod
     def open(cls, asked: models.ToOpen) -> Self:
         backend = models.choose_backend(cls, asked.options.backend)
         model, drawn = asked.proto()
-        standard = Given.of(asked.given.owner, to_standard_nodes(model, target=backend))
+        converted = to_standard_nodes(model, target=backend)
+        standard = Given.of(asked.given.owner, converted)
         runtime = RUNTIMES[backend]
-        options = runtime.options.of(_backends.AUTO, PRECISION if runtime.precisions else None)
-        loaded = cls(runtime.models().open(models.ToOpen(standard, options)))
+        precision = PRECISION if runtime.precisions else None
+        options = runtime.options.of(_backends.AUTO, precision)
+        to_open = models.ToOpen(standard, options)
+        loaded = cls(runtime.models().open(to_open))
         loaded.backend = backend
         loaded.drawn = drawn
         return loaded

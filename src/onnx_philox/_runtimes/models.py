@@ -26,8 +26,8 @@ class RunError(Exception):
     @classmethod
     def of(cls, runtime: str, what: str, error: Exception) -> RunError:
         """The error of a runtime, in its own words."""
-        said = _runtime_errors.sentence(str(error)) or type(error).__name__
-        return cls(f"{runtime} does not {what}: {said}")
+        said = _runtime_errors.sentence(str(error))
+        return cls(f"{runtime} does not {what}: {said or type(error).__name__}")
 
 
 class SettingError(ValueRefusalError, ArgumentError):
@@ -47,6 +47,8 @@ class Served:
     """Itself: of ONNX in memory, or OpenVINO's; None for a file as it is."""
     stamp: object = ()
     """What its files were when they were read."""
+    is_itself: bool = True
+    """Whether it is the model that was given, and not what a rewrite made of that."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class ToOpen:
     """What a pipeline serves of it, if one does."""
     shows_drawn: bool = False
     """Whether the tensors that the random nodes of the main graph draw are outputs too."""
+    read: Any = None
+    """An IR that OpenVINO has read, to be changed here; None of any other model."""
 
     @property
     def path(self) -> str:
@@ -83,10 +87,14 @@ class ToOpen:
         if served is not None and served.model is not None:
             model = served.model
         elif given.is_file:
-            model = onnx.load(given.path, load_external_data=weights)
+            model = onnx.ModelProto()
+            with given.opened_file() as file:
+                model.CopyFrom(file.proto)
+                file.load_weights(model, keeps_external=not weights)
         else:
             model = given.proto
-        return model, show_drawn(model) if self.shows_drawn else {}
+        drawn = show_drawn(model) if self.shows_drawn else {}
+        return model, drawn
 
 
 class LoadedModel(Titled, ABC):
@@ -210,12 +218,13 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:
-        allowed = f"one of {', '.join((_backends.AUTO, *backends))} for {runtime}"
+        names = ", ".join((_backends.AUTO, *backends))
+        allowed = f"one of {names} for {runtime}"
         remedy = "Choose one of these."
         raise SettingError(runtime, "backend", repr(requested), allowed, remedy) from None
     except ImportError as error:
         raise ArgumentError(str(error)) from error
-    return next(name for name, b in backends.items() if b is backend)
+    return next(name for name, known in backends.items() if known is backend)
 
 
 def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
@@ -225,10 +234,16 @@ def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
     tensor = value.type.tensor_type
     shape = None
     if tensor.HasField("shape"):
-        dims = tensor.shape.dim
-        shape = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)
+        shape = tuple(_size(d) for d in tensor.shape.dim)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     return Port(value.name, dtype, shape, is_required)
+
+
+def _size(dimension: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    """A dimension of a shape: its number, or its name, if it has one."""
+    if dimension.HasField("dim_value"):
+        return dimension.dim_value
+    return dimension.dim_param or None
 
 
 def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
@@ -240,7 +255,9 @@ def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
     arrays: Arrays = {}
     for name, value in zip(names, values, strict=True):
         is_sequence = isinstance(value, list)
-        named = {f"{name}[{i}]": v for i, v in enumerate(value)} if is_sequence else {name: value}
+        named = {name: value}
+        if is_sequence:
+            named = {f"{name}[{i}]": member for i, member in enumerate(value)}
         for each, array in named.items():
             if each in arrays:
                 raise ValueError(

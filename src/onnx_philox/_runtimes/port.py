@@ -54,6 +54,18 @@ class Port:
         return self.dtype == np.uint32 and any(is_one)
 
     @property
+    def rank(self) -> int:
+        """How many dimensions it has, if that is known; else 0."""
+        return len(self.shape or ())
+
+    @property
+    def has_open_batch(self) -> bool:
+        """Whether its first dimension may differ from run to run."""
+        if not self.shape:
+            return False
+        return not isinstance(self.shape[0], int)
+
+    @property
     def is_text(self) -> bool:
         """Whether its elements are strings."""
         return self.dtype is not None and self.dtype.kind in "OU"

@@ -1,4 +1,4 @@
-"""Makes nodes of ONNX's own domain, as functions that draws share or inlined at each draw."""
+"""Makes nodes of ONNX's own domain: in functions that draws share, or inlined at each draw."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ class Library:
         if name not in self.functions:
             given = [ir.Value(name=f"x{i}") for i in range(inputs)]
             inner = Builder(self)
-            graph = inner.graph(given, body(inner, *given), {"": self._opset, FUNCTION_DOMAIN: 1})
-            self.functions[name] = ir.Function(FUNCTION_DOMAIN, name, graph=graph, attributes=[])
+            outputs = body(inner, *given)
+            opsets = {"": self._opset, FUNCTION_DOMAIN: 1}
+            graph = inner.graph(given, outputs, opsets)
+            function = ir.Function(FUNCTION_DOMAIN, name, graph=graph, attributes=[])
+            self.functions[name] = function
         return len(self.functions[name].outputs)
 
 
@@ -71,7 +74,8 @@ class Builder(Maker):
 
     def split(self, value: ir.Value, parts: int) -> Values:
         """Equal parts of a tensor, along its first dimension."""
-        return self.node("Split", (value,), {"axis": 0, "num_outputs": parts}, outputs=parts)
+        attributes = {"axis": 0, "num_outputs": parts}
+        return self.node("Split", (value,), attributes, outputs=parts)
 
     def constant(self, numbers: Any, dtype: Any = np.int64) -> ir.Value:
         """A constant tensor; the same one for the same numbers."""
@@ -82,6 +86,26 @@ class Builder(Maker):
         if key not in self._constants:
             self._constants[key] = self("Constant", value=ir.Tensor(array))
         return self._constants[key]
+
+    def i32(self, numbers: Any) -> ir.Value:
+        """An int32 constant."""
+        return self.constant(numbers, np.int32)
+
+    def u32(self, numbers: Any) -> ir.Value:
+        """A uint32 constant."""
+        return self.constant(numbers, np.uint32)
+
+    def u64(self, numbers: Any) -> ir.Value:
+        """A uint64 constant."""
+        return self.constant(numbers, np.uint64)
+
+    def f32(self, numbers: Any) -> ir.Value:
+        """An f32 constant."""
+        return self.constant(numbers, np.float32)
+
+    def f64(self, numbers: Any) -> ir.Value:
+        """An f64 constant."""
+        return self.constant(numbers, np.float64)
 
     def cast(self, value: ir.Value, to: ir.DataType) -> ir.Value:
         """A tensor in another type."""
@@ -96,10 +120,14 @@ class Builder(Maker):
     def subgraph(self, inputs: Values, body: Body) -> ir.Graph:
         """A body of a Scan, which sees what this builder has made."""
         inner = Builder(self._library, self._name, self)
-        return inner.graph(inputs, body(inner, *inputs))
+        outputs = body(inner, *inputs)
+        return inner.graph(inputs, outputs)
 
     def graph(
-        self, inputs: Any, outputs: Any, opset_imports: dict[str, int] | None = None
+        self,
+        inputs: Any,
+        outputs: Any,
+        opset_imports: dict[str, int] | None = None,
     ) -> ir.Graph:
         """A graph of the nodes so far."""
         graph = ir.Graph(

@@ -37,12 +37,18 @@ class StateRows:
         """The number, int64 [1]."""
         if self.number is not None:
             return b.constant([self.number])
-        by_row = b("Reshape", self.state, b.constant([-1, STATE_WORDS]))
+        shape = b.constant([-1, STATE_WORDS])
+        by_row = b("Reshape", self.state, shape)
         return b("Shape", by_row, start=0, end=1)
 
 
 def per_row(
-    b: Builder, rows: StateRows, shape: ir.Value, dimensions: Dimensions | None, *, is_by_row: bool
+    b: Builder,
+    rows: StateRows,
+    shape: ir.Value,
+    dimensions: Dimensions | None,
+    *,
+    is_by_row: bool,
 ) -> Count:
     """How many elements of an output each state draws: one draws all, others a row each.
 
@@ -58,12 +64,15 @@ def per_row(
         return known
     if rows.number == 1:
         return _product(b, shape)
-    row = b("Slice", shape, b.constant([1]), b.constant([MAX_RANK]))
+    start = b.constant([1])
+    end = b.constant([MAX_RANK])
+    row = b("Slice", shape, start, end)
     of_row = _product(b, row)
     if rows.number is not None or is_by_row:
         return of_row
     all_ = _product(b, shape)
-    is_one = b("Equal", rows.count(b), b.constant([1]))
+    states = rows.count(b)
+    is_one = b("Equal", states, b.constant([1]))
     return b("Where", is_one, all_, of_row)
 
 
@@ -91,7 +100,9 @@ def _known_product(dimensions: Dimensions) -> int | None:
 
 def _product(b: Builder, numbers: ir.Value) -> ir.Value:
     # A rank of 0 has one element: the 1 is for runtimes that reduce nothing to nothing.
-    return b("ReduceProd", b("Concat", numbers, b.constant([1]), axis=0))
+    one = b.constant([1])
+    factors = b("Concat", numbers, one, axis=0)
+    return b("ReduceProd", factors)
 
 
 def times(b: Builder, count: Count, factor: int) -> Count:
@@ -107,7 +118,8 @@ def rounded_up_to_even(b: Builder, count: Count) -> Count:
     """The next even number, or the number itself."""
     if isinstance(count, int):
         return count + count % 2
-    return b("Add", count, b("BitwiseAnd", count, b.constant([1])))
+    is_odd = b("BitwiseAnd", count, b.constant([1]))
+    return b("Add", count, is_odd)
 
 
 def value(b: Builder, count: Count) -> ir.Value:

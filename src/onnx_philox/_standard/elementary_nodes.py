@@ -31,22 +31,34 @@ _SIGN_OF_COSINE = [1, -1, -1, 1, 1]
 _FACTORS = 32
 
 
-def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> Values:
+def normal_pairs(
+    b: Builder,
+    u: ir.Value,
+    v: ir.Value,
+    values: ElementType,
+) -> Values:
     """R sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u) and uniforms in [0, 1).
 
     Nodes:
         u -> Max 1e-7 -> -2 ln -> Sqrt = r --+-- Mul sine
         v -> sin, cos of turns --------------+-- Mul cosine
     """
-    smallest = b.constant(FORMATS[values.dtype].smallest_uniform, values.dtype)
+    form = FORMATS[values.dtype]
+    smallest = b.constant(form.smallest_uniform, values.dtype)
     positive = b("Max", u, smallest)
-    r = b("Sqrt", minus_two_ln(b, positive, values))
+    doubled = minus_two_ln(b, positive, values)
+    r = b("Sqrt", doubled)
     sine, cosine = sin_cos_turns(b, v, values)
-    return b("Mul", r, sine), b("Mul", r, cosine)
+    first = b("Mul", r, sine)
+    second = b("Mul", r, cosine)
+    return first, second
 
 
 def minus_two_ln(
-    b: Builder, u: ir.Value, values: ElementType, shifts: Sequence[int] = _SHIFTS
+    b: Builder,
+    u: ir.Value,
+    values: ElementType,
+    shifts: Sequence[int] = _SHIFTS,
 ) -> ir.Value:
     """-2 ln u, for numbers below 1 and from 2^-31 on; 2^-63, by `SHIFTS_TO_2_63`.
 
@@ -59,16 +71,22 @@ def minus_two_ln(
     top = 2 * float(form.sqrt_half)
     exponent = None
     for shift in shifts:
-        is_small = b("Less", u, number(top / 2**shift))
+        limit = number(top / 2**shift)
+        is_small = b("Less", u, limit)
         factor = b("Where", is_small, number(2**shift), number(1))
         u = b("Mul", u, factor)
         step = b("Where", is_small, number(-shift), number(0))
-        exponent = step if exponent is None else b("Add", exponent, step)
+        if exponent is None:
+            exponent = step
+        else:
+            exponent = b("Add", exponent, step)
     assert exponent is not None
     f = b("Sub", u, number(1))
-    s = b("Div", f, b("Add", f, number(2)))
+    denominator = b("Add", f, number(2))
+    s = b("Div", f, denominator)
     z = b("Mul", s, s)
-    inner = b("Mul", _polynomial(b, form.logarithm, z, values), z)
+    inner = _polynomial(b, form.logarithm, z, values)
+    inner = b("Mul", inner, z)
     inner = b("Sub", inner, number(4))
     logarithm = b("Mul", s, inner)
     of_exponent = b("Mul", exponent, number(form.minus_two_ln2))
@@ -84,21 +102,29 @@ def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
     """
     number = _numbers(b, values)
     form = FORMATS[values.dtype]
-    quarter = b("Round", b("Mul", v, number(4)))
-    t = b("Sub", v, b("Mul", quarter, number(0.25)))
+    quarters = b("Mul", v, number(4))
+    quarter = b("Round", quarters)
+    turns = b("Mul", quarter, number(0.25))
+    t = b("Sub", v, turns)
     z = b("Mul", t, t)
-    sine = b("Mul", t, _polynomial(b, form.sine, z, values))
-    cosine = b("Mul", _polynomial(b, form.cosine, z, values), z)
+    odd_part = _polynomial(b, form.sine, z, values)
+    sine = b("Mul", t, odd_part)
+    even_part = _polynomial(b, form.cosine, z, values)
+    cosine = b("Mul", even_part, z)
     cosine = b("Add", cosine, number(1))
 
     index = b.cast(quarter, ir.DataType.INT32)
-    is_odd = b("Gather", b.constant(_IS_ODD, np.bool_), index)
-    sign_of_sine = b("Gather", b.constant(_SIGN_OF_SINE, values.dtype), index)
-    sign_of_cosine = b("Gather", b.constant(_SIGN_OF_COSINE, values.dtype), index)
+    swaps = b.constant(_IS_ODD, np.bool_)
+    is_odd = b("Gather", swaps, index)
+    signs = b.constant(_SIGN_OF_SINE, values.dtype)
+    sign_of_sine = b("Gather", signs, index)
+    signs = b.constant(_SIGN_OF_COSINE, values.dtype)
+    sign_of_cosine = b("Gather", signs, index)
     first = b("Where", is_odd, cosine, sine)
     first = b("Mul", first, sign_of_sine)
     second = b("Where", is_odd, sine, cosine)
-    return first, b("Mul", second, sign_of_cosine)
+    second = b("Mul", second, sign_of_cosine)
+    return first, second
 
 
 def exp_nonpositive(b: Builder, x: ir.Value) -> ir.Value:
@@ -110,18 +136,26 @@ def exp_nonpositive(b: Builder, x: ir.Value) -> ir.Value:
     number = _numbers(b, F64)
     is_zero = b("Less", x, number(c.SMALLEST_EXPONENT))
     x = b("Where", is_zero, number(0), x)
-    n = b("Round", b("Mul", x, number(c.LOG2_E)))
-    r = b("Sub", x, b("Mul", n, number(c.LN2_HIGH)))
-    r = b("Sub", r, b("Mul", n, number(c.LN2_LOW)))
-    y = b("Mul", _polynomial(b, c.EXPONENTIAL_F64, r, F64), r)
+    ratio = b("Mul", x, number(c.LOG2_E))
+    n = b("Round", ratio)
+    high = b("Mul", n, number(c.LN2_HIGH))
+    r = b("Sub", x, high)
+    low = b("Mul", n, number(c.LN2_LOW))
+    r = b("Sub", r, low)
+    y = _polynomial(b, c.EXPONENTIAL_F64, r, F64)
+    y = b("Mul", y, r)
     y = b("Add", y, number(1))
-    index = b.cast(b("Neg", n), ir.DataType.INT64)
+    index = b("Neg", n)
+    index = b.cast(index, ir.DataType.INT64)
     factors = b.constant(_FACTORS)
     low_digit = b("Mod", index, factors)
     high_digit = b("Div", index, factors)
-    for digit, exponent in ((low_digit, 1), (high_digit, _FACTORS)):
+    for digit, exponent in (
+        (low_digit, 1),
+        (high_digit, _FACTORS),
+    ):
         table = [2.0 ** (-i * exponent) for i in range(_FACTORS)]
-        factor = b("Gather", b.constant(table, np.float64), digit)
+        factor = b("Gather", b.f64(table), digit)
         y = b("Mul", y, factor)
     return b("Where", is_zero, number(0), y)
 
@@ -130,7 +164,12 @@ def _numbers(b: Builder, values: ElementType) -> Any:
     return lambda number: b.constant(number, values.dtype)
 
 
-def _polynomial(b: Builder, coefficients: Any, x: ir.Value, values: ElementType) -> ir.Value:
+def _polynomial(
+    b: Builder,
+    coefficients: Any,
+    x: ir.Value,
+    values: ElementType,
+) -> ir.Value:
     """Horner's rule from the highest power; coefficients are given lowest power first."""
     number = _numbers(b, values)
     *rest, highest = coefficients

@@ -1,11 +1,10 @@
-"""Nodes of ours, as nodes of ONNX's own domain: one, or the words that many share."""
+"""Writes a node of this package, or the words that several share, in ONNX's own domain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import STATE_WORDS, Role
@@ -37,7 +36,8 @@ def emit(
     words = shared_words or target.words(b, draw, rows, count)
     values = target.values(b, draw, words, out)
     if needs_state:
-        return *values, target.next_state(b, rows.state, count)
+        next_state = target.next_state(b, rows.state, count)
+        return *values, next_state
     return *values, None
 
 
@@ -45,7 +45,8 @@ def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
     """The states of a draw."""
     number = _known_rows(draw)
     if "state" not in draw.inputs:
-        return StateRows(number, b.constant(np.zeros(STATE_WORDS), np.uint32))
+        zeros = b.u32([0] * STATE_WORDS)
+        return StateRows(number, zeros)
     constant = draw.constant("state")
     state = draw.inputs["state"]
     if constant is not None:
@@ -55,10 +56,12 @@ def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
 
 def words_of_state(draw: DrawnNode) -> int | None:
     """How many words each state draws, if that is known before a run."""
-    elements = counts.known_per_row(_known_rows(draw), draw.uniforms, is_by_row=draw.is_by_row)
+    rows = _known_rows(draw)
+    elements = counts.known_per_row(rows, draw.uniforms, is_by_row=draw.is_by_row)
     if elements is None:
         return None
-    words = _words(Builder(None), draw, elements)
+    no_nodes = Builder(None)
+    words = _words(no_nodes, draw, elements)
     assert isinstance(words, int), "of a number, which takes no nodes"
     return words
 
@@ -83,7 +86,9 @@ def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
     dimensions = draw.uniforms
     size = draw.operator.size_input
     if draw.operator.has_shape:
-        shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
+        given = draw.inputs["shape"]
+        known = draw.constant("shape")
+        shape = counts.int64(b, given, known)
     elif draw.draws_classes_once or size.role is Role.DATA:
         shape = b("Shape", draw.inputs[size.name])
     else:
@@ -97,7 +102,8 @@ def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
             shape = b.constant([batch, samples])
         else:
             of_batch = b("Shape", draw.inputs["logits"], start=0, end=1)
-            shape = b("Concat", of_batch, b.constant([samples]), axis=0)
+            of_samples = b.constant([samples])
+            shape = b("Concat", of_batch, of_samples, axis=0)
     count = counts.per_row(b, rows, shape, dimensions, is_by_row=draw.is_by_row)
     return Out(shape, count)
 
@@ -114,7 +120,9 @@ _MOST_WORDS = 2**22
 
 
 def words(
-    draws: Mapping[ir.Node, DrawnNode], target: OpenVino, builder: Callable[[], Builder]
+    draws: Mapping[ir.Node, DrawnNode],
+    target: OpenVino,
+    builder: Callable[[], Builder],
 ) -> dict[ir.Node, ir.Value]:
     """The words of the draws that share a generator, made before the first of its draws.
 
@@ -130,7 +138,8 @@ def words(
         b = builder()
         rows = rows_of(b, target, draws[first])
         of_group = [draws[node] for node in group]
-        made = target.words_of_several(b, of_group, rows, list(group.values()))
+        word_counts = list(group.values())
+        made = target.words_of_several(b, of_group, rows, word_counts)
         first.prepend(b.nodes)
         found.update(zip(group, made, strict=True))
     return found
@@ -145,9 +154,12 @@ def _groups(draws: Mapping[ir.Node, DrawnNode]) -> list[dict[ir.Node, int]]:
         if count is None:
             continue
         key = _key(node, draw)
-        if key in open_ and sum(open_[key].values()) + count > _MOST_WORDS:
-            closed.append(open_.pop(key))
-        open_.setdefault(key, {})[node] = count
+        if key in open_:
+            taken = sum(open_[key].values())
+            if taken + count > _MOST_WORDS:
+                closed.append(open_.pop(key))
+        group = open_.setdefault(key, {})
+        group[node] = count
     groups = [*closed, *open_.values()]
     # One draw shares with nobody, and draws of nothing need no generator.
     return [group for group in groups if len(group) > 1 and any(group.values())]
@@ -159,4 +171,5 @@ def _key(node: ir.Node, draw: DrawnNode) -> tuple[Any, ...]:
     state: Any = draw.inputs.get("state")
     if constant is not None:
         state = constant.shape, constant.tobytes()
-    return id(node.graph), state, draw.attributes["global_seed"]
+    global_seed = draw.attributes["global_seed"]
+    return id(node.graph), state, global_seed

@@ -1,4 +1,4 @@
-"""Standard nodes for a browser: in no functions, their draws outputs, named in the metadata.
+"""Standard nodes for a browser: without functions; draws are outputs that the metadata names.
 
 A GPU may round divisions and square roots in its own way, so a page leaves the nodes that draw to
 WebAssembly: the metadata names them.
@@ -38,8 +38,11 @@ def for_web(
         for name in node.output
         if name
     }
-    standard = inliner.inline_local_functions(convert(model))
-    drawing = _name(standard, others) if draws_here else []
+    converted = convert(model)
+    standard = inliner.inline_local_functions(converted)
+    drawing = []
+    if draws_here:
+        drawing = _name(standard, others)
     draws = [{"output": name, "operator": operator} for name, operator in drawn.items()]
     content = {"version": _VERSION, "draws": draws, "nodes": drawing}
     metadata = {entry.key: entry.value for entry in standard.metadata_props}
@@ -57,7 +60,8 @@ def _name(model: onnx.ModelProto, others: set[str]) -> list[str]:
             node.name = f"{node.op_type}_{i}_"
         taken.add(node.name)
         # Nodes of a rewrite compute the state, and have such names.
-        if node.name.startswith(f"{DOMAIN}.") or not others.intersection(node.output):
+        is_of_rewrite = node.name.startswith(f"{DOMAIN}.")
+        if is_of_rewrite or not others.intersection(node.output):
             drawing.append(node.name)
     return drawing
 

@@ -30,28 +30,35 @@ class Made:
 
 
 def record_made(
-    metadata: MutableMapping[str, str], target: Target, draws: Iterable[DrawnNode], state: str
+    metadata: MutableMapping[str, str],
+    target: Target,
+    draws: Iterable[DrawnNode],
+    state: str,
 ) -> None:
     """Writes what was made into a model's metadata, added to what was made before.
 
     `state` is the name of the input that the nodes read; empty if they read none.
     """
     before = made_of(metadata)
-    counts = Counter({} if before is None else before.draws)
+    counts: Counter[str] = Counter()
+    if before is not None:
+        counts.update(before.draws)
     counts.update(draw.operator.name for draw in draws)
     metadata[STANDARD] = target.note
     metadata[STANDARD_STATE] = state
-    metadata[_DRAWS] = json.dumps(dict(sorted(counts.items())))
+    in_order = dict(sorted(counts.items()))
+    metadata[_DRAWS] = json.dumps(in_order)
 
 
 def made_of(metadata: Mapping[str, str]) -> Made | None:
     """Reads what was made; None for a model of no standard nodes."""
     note = metadata.get(STANDARD)
-    target = next((target for target in TARGETS.values() if target.note == note), None)
-    if target is None:
+    targets = [target for target in TARGETS.values() if target.note == note]
+    if not targets:
         return None
     try:
-        draws = {str(name): int(n) for name, n in json.loads(metadata.get(_DRAWS, "{}")).items()}
+        content = json.loads(metadata.get(_DRAWS, "{}"))
+        draws = {str(name): int(number) for name, number in content.items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
         draws = {}
-    return Made(target, draws)
+    return Made(targets[0], draws)

@@ -41,7 +41,8 @@ def is_changed(node: ir.Node, opset: int) -> bool:
     """Whether an operator of ONNX is another one in the raised opset, or is unknown."""
     if node.domain not in graphs.STANDARD_DOMAINS or opset >= OPSET:
         return False
-    if node.op_type in _SAME and opset >= _ALTERED.get(node.op_type, 0):
+    first_altered = _ALTERED.get(node.op_type, 0)
+    if node.op_type in _SAME and opset >= first_altered:
         return False
     try:
         before = defs.get_schema(node.op_type, opset).since_version
@@ -67,10 +68,13 @@ def raise_opset(model: ir.Model, owner: str) -> None:
     changed = [node for node, _ in graphs.walk(model.graph) if is_changed(node, given)]
     for node in changed:
         if given < _ALTERED.get(node.op_type, 0):
-            _refuse(given, owner, f"would change what {graphs.label(node)} computes")
-        has_mask = node.op_type == "Dropout" and any(map(graphs.is_wanted, node.outputs[1:]))
+            problem = f"would change what {graphs.label(node)} computes"
+            _refuse(given, owner, problem)
+        masks = node.outputs[1:]
+        has_mask = node.op_type == "Dropout" and any(map(graphs.is_wanted, masks))
         if has_mask and given < _MASK_OF_TRUE:
-            _refuse(given, owner, f"would change the mask of {graphs.label(node)}")
+            problem = f"would change the mask of {graphs.label(node)}"
+            _refuse(given, owner, problem)
     count: dict[str, int] = {}
     if changed:
         count = _replace(model, changed, given, owner)
@@ -79,7 +83,8 @@ def raise_opset(model: ir.Model, owner: str) -> None:
         if domain in model.opset_imports:
             model.opset_imports[domain] = OPSET
     if count:
-        rewritten = ", ".join(f"{number} {op_type}" for op_type, number in sorted(count.items()))
+        numbers = [f"{number} {op_type}" for op_type, number in sorted(count.items())]
+        rewritten = ", ".join(numbers)
         warnings.warn(
             f"the opset was raised from {given} to {OPSET}, which standard nodes need: "
             f"onnx.version_converter rewrote {rewritten}",
@@ -87,7 +92,12 @@ def raise_opset(model: ir.Model, owner: str) -> None:
         )
 
 
-def _replace(model: ir.Model, nodes: Sequence[ir.Node], opset: int, owner: str) -> Counter[str]:
+def _replace(
+    model: ir.Model,
+    nodes: Sequence[ir.Node],
+    opset: int,
+    owner: str,
+) -> Counter[str]:
     """Puts what the converter makes of nodes in their place; returns how many it rewrote."""
     types = Types(model)
     excerpt = _excerpt(nodes, opset, types)
@@ -96,16 +106,19 @@ def _replace(model: ir.Model, nodes: Sequence[ir.Node], opset: int, owner: str) 
     except _FAILURES:
         for node in nodes:
             try:
-                _convert(_excerpt([node], opset, types))
+                alone = _excerpt([node], opset, types)
+                _convert(alone)
             except _FAILURES:
-                _refuse(opset, owner, f"cannot raise {graphs.label(node)} to {OPSET}")
+                problem = f"cannot raise {graphs.label(node)} to {OPSET}"
+                _refuse(opset, owner, problem)
         raise
     count: Counter[str] = Counter()
     taken = Names(model)
     names = (taken.new(f"raised.{i}") for i in itertools.count())
     groups = _groups(excerpt.graph, converted.graph)
     for node, before, after in zip(nodes, excerpt.graph.node, groups, strict=True):
-        if [_meaning(made) for made in after] != [_meaning(before)]:
+        after_meaning = [_meaning(made) for made in after]
+        if after_meaning != [_meaning(before)]:
             count[node.op_type] += 1
             _put(after, before, node, names)
     return count
@@ -123,7 +136,8 @@ def _excerpt(nodes: Sequence[ir.Node], opset: int, types: Types) -> onnx.ModelPr
         for place, value in enumerate(node.inputs):
             name = ""
             if value is not None:
-                name = inputs.setdefault(value, f"i{len(inputs)}")
+                new_name = f"i{len(inputs)}"
+                name = inputs.setdefault(value, new_name)
             proto.input[place] = name
         for place, output in enumerate(node.outputs):
             name = f"o{i}_{place}" if output.name else ""
@@ -135,7 +149,8 @@ def _excerpt(nodes: Sequence[ir.Node], opset: int, types: Types) -> onnx.ModelPr
         dtype = types(value)
         if type_ is None and dtype is not None:
             type_ = ir.TensorType(dtype)
-        given = ir.Value(name=name, type=type_, shape=types.shape(value))
+        shape = types.shape(value)
+        given = ir.Value(name=name, type=type_, shape=shape)
         model.graph.input.append(ir.serde.serialize_value(given))
     return model
 
@@ -146,7 +161,8 @@ def _convert(model: onnx.ModelProto) -> onnx.ModelProto:
     after = shape_inference.infer_shapes(converted, check_type=True, strict_mode=True)
     before = shape_inference.infer_shapes(model)
     for old, new in zip(before.graph.output, after.graph.output, strict=True):
-        types = {value.type.tensor_type.elem_type for value in (old, new)} - {0}
+        types = {old.type.tensor_type.elem_type, new.type.tensor_type.elem_type}
+        types.discard(onnx.TensorProto.UNDEFINED)
         if len(types) > 1:
             raise shape_inference.InferenceError(f"{old.name} has another type")
     return converted
@@ -155,7 +171,11 @@ def _convert(model: onnx.ModelProto) -> onnx.ModelProto:
 def _groups(excerpt: onnx.GraphProto, converted: onnx.GraphProto) -> list[list[onnx.NodeProto]]:
     """The converted nodes, in order, by the node that they were made of."""
     groups: list[list[onnx.NodeProto]] = [[] for _ in excerpt.node]
-    place = {name: i for i, node in enumerate(excerpt.node) for name in node.output if name}
+    place = {}
+    for i, node in enumerate(excerpt.node):
+        for name in node.output:
+            if name:
+                place[name] = i
     constants = (
         onnx.helper.make_node("Constant", [], [tensor.name], value=tensor)
         for tensor in converted.initializer
@@ -163,22 +183,29 @@ def _groups(excerpt: onnx.GraphProto, converted: onnx.GraphProto) -> list[list[o
     for node in reversed([*constants, *converted.node]):
         # Each output is read by something.
         index = next(place[name] for name in node.output if name in place)
-        place.update(dict.fromkeys(filter(None, node.input), index))
+        for name in node.input:
+            if name:
+                place[name] = index
         groups[index].insert(0, node)
     return groups
 
 
 def _meaning(node: onnx.NodeProto) -> tuple[object, ...]:
-    attributes = sorted(a.SerializeToString(deterministic=True) for a in node.attribute)
+    attributes = [a.SerializeToString(deterministic=True) for a in node.attribute]
+    attributes.sort()
     return node.op_type, list(node.input), list(node.output), attributes
 
 
 def _put(
-    protos: Sequence[onnx.NodeProto], before: onnx.NodeProto, node: ir.Node, names: Iterator[str]
+    protos: Sequence[onnx.NodeProto],
+    before: onnx.NodeProto,
+    node: ir.Node,
+    names: Iterator[str],
 ) -> None:
     """Puts nodes, which were made of `before`, in the place of the node that this stood for."""
     # Its inputs may have changed since.
-    values = {"": None, **dict(zip(before.input, node.inputs, strict=True))}
+    values: dict[str, ir.Value | None] = {"": None}
+    values.update(zip(before.input, node.inputs, strict=True))
     nodes = []
     for proto in protos:
         new = ir.Node(
@@ -190,7 +217,8 @@ def _put(
         )
         nodes.append(new)
         for name, value in zip(proto.output, new.outputs, strict=True):
-            value.name = next(names) if name and name not in before.output else ""
+            is_new = name and name not in before.output
+            value.name = next(names) if is_new else ""
             values.setdefault(name, value)
     for name, theirs in zip(before.output, node.outputs, strict=True):
         ours = values[name]
@@ -200,9 +228,10 @@ def _put(
     for new in nodes:
         # onnx-ir names nodes that have no name.
         new.name = ""
-    nodes[-1].name = node.name
-    nodes[-1].doc_string = node.doc_string
-    nodes[-1].metadata_props.update(node.metadata_props)
+    last = nodes[-1]
+    last.name = node.name
+    last.doc_string = node.doc_string
+    last.metadata_props.update(node.metadata_props)
     graphs.remove(node)
 
 

@@ -20,7 +20,11 @@ from onnx_philox._standard.targets import DrawnNode, Target
 
 
 def draws(
-    model: ir.Model, target: Target, owner: str, *, is_inexact_allowed: bool = False
+    model: ir.Model,
+    target: Target,
+    owner: str,
+    *,
+    is_inexact_allowed: bool = False,
 ) -> dict[ir.Node, DrawnNode]:
     """The nodes of ours, in order, each checked by all that is known of it.
 
@@ -34,10 +38,14 @@ def draws(
     Warns:
         UserWarning: Nodes were rewritten to raise the opset.
     """
-    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
-        checks.check_opset(imports.get(DOMAIN, 1), owner)
-    for identifier in [key for key in model.functions if key[0] == DOMAIN]:
-        # What an operator of ours does, for others: earlier versions of this package wrote such.
+    opsets = [model.opset_imports]
+    opsets += [function.opset_imports for function in model.functions.values()]
+    for imports in opsets:
+        version = imports.get(DOMAIN, 1)
+        checks.check_opset(version, owner)
+    for identifier in list(model.functions):
+        if identifier[0] != DOMAIN:
+            continue
         del model.functions[identifier]
     _inline(model, target, owner)
     found = list(ours.of_model(model))
@@ -45,7 +53,10 @@ def draws(
         return {}
     raise_opset(model, owner)
     types = Types(model)
-    return {node: _read(node, types, target, is_allowed=is_inexact_allowed) for node in found}
+    draws = {}
+    for node in found:
+        draws[node] = _read(node, types, target, is_allowed=is_inexact_allowed)
+    return draws
 
 
 def _inline(model: ir.Model, target: Target, owner: str) -> None:
@@ -69,12 +80,20 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
     inline(model, holding, owner, "functions")
 
 
-def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> DrawnNode:
+def _read(
+    node: ir.Node,
+    types: Types,
+    target: Target,
+    *,
+    is_allowed: bool,
+) -> DrawnNode:
     """A node of ours, checked by all that is known of it."""
     inputs = ours.inputs_of(node)
     shape = inputs.get("shape")
     data = inputs.get("data")
-    dimensions = None if shape is None else _dimensions(shape, types)
+    dimensions = None
+    if shape is not None:
+        dimensions = _dimensions(shape, types)
     if data is not None:
         dimensions = types.dimensions(data)
 
@@ -82,8 +101,11 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
         array = constant(value)
         if array is None and name == "shape" and dimensions is not None:
             is_known = all(isinstance(d, int) for d in dimensions)
-            array = np.array(dimensions, np.int64) if is_known else None
-        return ours.known(array, types(value), types.shape(value))
+            if is_known:
+                array = np.array(dimensions, np.int64)
+        type_ = types(value)
+        shape = types.shape(value)
+        return ours.known(array, type_, shape)
 
     try:
         checked = ours.checked_node(node, known_of)
@@ -92,15 +114,22 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
         alignment.refuse_without_nodes(op, attributes)
         attributes = op.written(attributes)
         type_ = checks.output_type(op, attributes, checked.known)
-        is_by_row = _is_by_row(checked.inputs.get("state"), dimensions, types)
+        state = checked.inputs.get("state")
         draw = DrawnNode(
-            op, checked.inputs, checked.known, attributes, type_, _numbers(dimensions), is_by_row
+            op,
+            checked.inputs,
+            checked.known,
+            attributes,
+            type_,
+            _numbers(dimensions),
+            _is_by_row(state, dimensions, types),
         )
         target.check(draw, is_inexact_allowed=is_allowed)
     except RefusalError as error:
         if not node.name:
             raise
-        raise error.within(f"node {node.name!r}") from error
+        place = f"node {node.name!r}"
+        raise error.within(place) from error
     return draw
 
 
@@ -112,7 +141,7 @@ def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
     """What an input `shape` holds, as far as it is known: it may be computed of other shapes."""
     array = constant(value)
     if array is not None:
-        return tuple(array.reshape(-1).tolist())
+        return tuple(array.ravel().tolist())
     given = types.shape(value)
     if given is not None and given.dims == (0,):
         # An empty shape means a scalar, whatever a run shows.
@@ -120,19 +149,32 @@ def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
     node = value.producer()
     if node is None or node.domain not in STANDARD_DOMAINS:
         return None
-    first = node.inputs[0] if node.inputs else None
     if node.op_type == "Concat":
-        parts = [_dimensions(v, types) if v is not None else None for v in node.inputs]
-        known = [part for part in parts if part is not None]
-        return sum(known, ()) if len(known) == len(parts) else None
+        return _joined(node, types)
+    first = node.inputs[0] if node.inputs else None
     if first is None:
         return None
     if node.op_type in ("Cast", "Identity"):
         return _dimensions(first, types)
-    dimensions = types.dimensions(first) if node.op_type == "Shape" else None
+    if node.op_type != "Shape":
+        return None
+    dimensions = types.dimensions(first)
     if dimensions is None:
         return None
-    return dimensions[node.attributes.get_int("start", 0) : node.attributes.get_int("end", None)]
+    start = node.attributes.get_int("start", 0)
+    end = node.attributes.get_int("end", None)
+    return dimensions[start:end]
+
+
+def _joined(node: ir.Node, types: Types) -> Dimensions | None:
+    """What a Concat of shapes holds, if all of them are known."""
+    joined: Dimensions = ()
+    for value in node.inputs:
+        part = _dimensions(value, types) if value is not None else None
+        if part is None:
+            return None
+        joined += part
+    return joined
 
 
 def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:
@@ -143,7 +185,10 @@ def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:
 
 def _is_by_row(state: ir.Value | None, dimensions: Dimensions | None, types: Types) -> bool:
     """Whether there are as many states as rows, by the name of that number."""
-    states = None if state is None else types.dimensions(state)
-    if states is None or len(states) != 2 or not dimensions:
+    if state is None or not dimensions:
         return False
-    return isinstance(states[0], str) and states[0] == dimensions[0]
+    states = types.dimensions(state)
+    if states is None or len(states) != 2:
+        return False
+    rows = states[0]
+    return isinstance(rows, str) and rows == dimensions[0]

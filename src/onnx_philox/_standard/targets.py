@@ -103,7 +103,13 @@ class Out:
         return b("Reshape", drawn, self.shape, allowzero=1)
 
 
-def _below(b: Builder, draw: DrawnNode, u: ir.Value, out: Out, p: str = "p") -> ir.Value:
+def _below(
+    b: Builder,
+    draw: DrawnNode,
+    u: ir.Value,
+    out: Out,
+    p: str = "p",
+) -> ir.Value:
     """Booleans of uniforms [B, elements]: which are below an input."""
     is_below = b("Less", out.shaped(b, u), draw.inputs[p])
     # A p of shape [1] makes a vector of a scalar, which an output of unknown rank may be.
@@ -142,7 +148,13 @@ class OnnxRuntime:
         """A constant state."""
         return b.constant(words, np.uint32)
 
-    def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
+    def words(
+        self,
+        b: Builder,
+        draw: DrawnNode,
+        rows: StateRows,
+        count: Count,
+    ) -> ir.Value:
         """The first words of each state, [B, count]."""
         # What is added to the halves of the counter and to the key.
         op_seed = draw.attributes["op_seed"]
@@ -150,25 +162,44 @@ class OnnxRuntime:
         seeds = [[0], [op_seed], [global_seed]]
         added = b.constant(np.array(seeds, np.uint64), np.uint64)
         how_many = counts.value(b, count)
-        return b.call("Words", words_u64.words, rows.state, how_many, added)[0]
+        arguments = (rows.state, how_many, added)
+        return b.call("Words", words_u64.words, *arguments)[0]
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         """The state after so many words."""
-        return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]
+        how_many = counts.value(b, count)
+        return b.call("NextState", words_u64.next_state, state, how_many)[0]
 
-    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+    def values(
+        self,
+        b: Builder,
+        draw: DrawnNode,
+        words: ir.Value,
+        out: Out,
+    ) -> Values:
         """The values that words make, of each output."""
-        made = _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
+        make = _OF_ONNX_RUNTIME[draw.operator.name]
+        made = make(b, draw, words, out)
         if isinstance(made, tuple):
             return made
         return (made,)
 
 
-def _bits(b: Builder, _: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
+def _bits(
+    b: Builder,
+    _: DrawnNode,
+    words: ir.Value,
+    out: Out,
+) -> ir.Value:
     return out.shaped(b, words)
 
 
-def _uniforms(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
+def _uniforms(
+    b: Builder,
+    draw: DrawnNode,
+    words: ir.Value,
+    out: Out,
+) -> ir.Value:
     make = values.uniform if draw.type.is_float else values.integers
     minval = draw.number("minval")
     maxval = draw.number("maxval")
@@ -176,43 +207,76 @@ def _uniforms(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Valu
     return out.shaped(b, drawn)
 
 
-def _normals(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
+def _normals(
+    b: Builder,
+    draw: DrawnNode,
+    words: ir.Value,
+    out: Out,
+) -> ir.Value:
     mean = draw.number("mean")
     scale = draw.number("scale")
     drawn = values.normal(b, words, mean, scale, draw.type)
     return out.shaped(b, drawn, is_even=True)
 
 
-def _exponentials(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-    drawn = values.exponential(b, words, draw.number("scale"), draw.type)
+def _exponentials(
+    b: Builder,
+    draw: DrawnNode,
+    words: ir.Value,
+    out: Out,
+) -> ir.Value:
+    scale = draw.number("scale")
+    drawn = values.exponential(b, words, scale, draw.type)
     return out.shaped(b, drawn)
 
 
-def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
+def _booleans(
+    b: Builder,
+    draw: DrawnNode,
+    words: ir.Value,
+    out: Out,
+) -> ir.Value:
     u = values.unit(b, words, draw.type_of("p"))
     return _below(b, draw, u, out)
 
 
-def _dropout(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+def _dropout(
+    b: Builder,
+    draw: DrawnNode,
+    words: ir.Value,
+    out: Out,
+) -> Values:
     u = values.unit(b, words, draw.type_of("ratio"))
     return _kept(b, draw, u, out)
 
 
 def _kept(
-    b: Builder, draw: DrawnNode, u: ir.Value, out: Out, *, by_element: bool = False
+    b: Builder,
+    draw: DrawnNode,
+    u: ir.Value,
+    out: Out,
+    *,
+    by_element: bool = False,
 ) -> Values:
     """What a dropout by uniforms keeps, and which; multiplied by a tensor, if not by one number."""
     dropped = _below(b, draw, u, out, "ratio")
-    factor = values.factor_of(b, draw.number("ratio"), draw.type)
+    ratio = draw.number("ratio")
+    factor = values.factor_of(b, ratio, draw.type)
     if by_element and not isinstance(factor, ir.Value):
         one = b.constant(1, factor.dtype)
         each = b.constant(factor, factor.dtype)
         factor = b("Where", dropped, one, each)
-    kept = values.kept(b, draw.inputs["data"], dropped, factor, draw.type)
+    data = draw.inputs["data"]
+    kept = values.kept(b, data, dropped, factor, draw.type)
     return kept, b("Not", dropped)
 
 
-def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
+def _classes(
+    b: Builder,
+    draw: DrawnNode,
+    words: ir.Value,
+    _: Out,
+) -> ir.Value:
     samples = draw.attributes["sample_size"]
     logits = draw.inputs["logits"]
     if draw.draws_classes_once:
@@ -227,7 +291,10 @@ def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
 
 
 def _check_operator(
-    op: operators.Operator, known: Collection[str], nodes: str, plugin: str
+    op: operators.Operator,
+    known: Collection[str],
+    nodes: str,
+    plugin: str,
 ) -> None:
     """Refuses an operator that has no nodes in a target, whatever its types and parameters."""
     if op.name not in known:
@@ -310,7 +377,10 @@ class OpenVino:
         if op is operators.RANDOM_DROPOUT:
             if draw.type_of("ratio") is F32 and is_rounded_f32:
                 return
-            self._refuse(op, "f64 ratio" if is_f32 else f"{draw.type.name} data")
+            given = f"{draw.type.name} data"
+            if is_f32:
+                given = "f64 ratio"
+            self._refuse(op, given)
         if is_f32 and is_inexact_allowed:
             return
         if draw.type not in (F32, I32):
@@ -318,9 +388,12 @@ class OpenVino:
         low = draw.constant("minval")
         high = draw.constant("maxval")
         if low is None or high is None:
-            self._refuse(op, f"{draw.type.name} with bounds that are no constants")
-        if is_f32 and not (low.item() == 0 and high.item() >= _SMALLEST_WIDTH):
-            self._refuse(op, f"f32 from {low.item()!r} to {high.item()!r}")
+            given = f"{draw.type.name} with bounds that are no constants"
+            self._refuse(op, given)
+        is_from_0 = low.item() == 0 and high.item() >= _SMALLEST_WIDTH
+        if is_f32 and not is_from_0:
+            given = f"f32 from {low.item()!r} to {high.item()!r}"
+            self._refuse(op, given)
 
     def _refuse(self, op: operators.Operator, given: str) -> NoReturn:
         raise InexactError(
@@ -332,34 +405,62 @@ class OpenVino:
             "inexact='allow' (--inexact) takes f32 uniforms and normals with rounding errors.",
         )
 
-    def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
-        return words_limbs.words(b, rows.state, count, self._seeds(draw))[0]
+    def words(
+        self,
+        b: Builder,
+        draw: DrawnNode,
+        rows: StateRows,
+        count: Count,
+    ) -> ir.Value:
+        seeds = self._seeds(draw)
+        return words_limbs.words(b, rows.state, count, seeds)[0]
 
     def words_of_several(
-        self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, word_counts: Sequence[int]
+        self,
+        b: Builder,
+        draws: Sequence[DrawnNode],
+        rows: StateRows,
+        word_counts: Sequence[int],
     ) -> Values:
         """The words of draws from the same states and with the same `global_seed`."""
         seeds = [self._seeds(draw) for draw in draws]
         return words_limbs.words_of_several(b, rows.state, word_counts, seeds)
 
     def _seeds(self, draw: DrawnNode) -> NDArray[np.int32]:
-        seeds = PhiloxState.from_seeds(draw.attributes["global_seed"], draw.attributes["op_seed"])
-        return seeds.to_array().view(np.int32)
+        attributes = draw.attributes
+        seeds = PhiloxState.from_seeds(attributes["global_seed"], attributes["op_seed"])
+        words = seeds.to_array()
+        return words.view(np.int32)
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         return words_limbs.next_state(b, state, count)[0]
 
-    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+    def values(
+        self,
+        b: Builder,
+        draw: DrawnNode,
+        words: ir.Value,
+        out: Out,
+    ) -> Values:
         if draw.operator is operators.RANDOM_DROPOUT:
             # By one number, the plugin multiplies and adds 0, which makes 0 of -0.
-            return _kept(b, draw, words_limbs.unit(b, words), out, by_element=True)
+            u = words_limbs.unit(b, words)
+            return _kept(b, draw, u, out, by_element=True)
         return (self._values(b, draw, words, out),)
 
-    def _values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
+    def _values(
+        self,
+        b: Builder,
+        draw: DrawnNode,
+        words: ir.Value,
+        out: Out,
+    ) -> ir.Value:
         if draw.operator is operators.RANDOM_GENERATOR:
-            return b.cast(out.shaped(b, words), ir.DataType.UINT32)
+            drawn = out.shaped(b, words)
+            return b.cast(drawn, ir.DataType.UINT32)
         if draw.operator is operators.RANDOM_BERNOULLI:
-            return _below(b, draw, words_limbs.unit(b, words), out)
+            u = words_limbs.unit(b, words)
+            return _below(b, draw, u, out)
         if draw.operator is operators.RANDOM_NORMAL:
             u = words_limbs.unit(b, words)
             standard = values.standard_normals(b, u, F32)[0]
@@ -371,16 +472,22 @@ class OpenVino:
             u = words_limbs.unit(b, words)
             minval = draw.number("minval")
             maxval = draw.number("maxval")
-            return out.shaped(b, values.scaled(b, u, minval, maxval))
+            drawn = values.scaled(b, u, minval, maxval)
+            return out.shaped(b, drawn)
         low = draw.constant("minval")
         high = draw.constant("maxval")
         assert low is not None, "the check refuses others"
         assert high is not None, "likewise"
-        drawn = words_limbs.integers(b, words, low.item(), high.item())
+        minval = low.item()
+        maxval = high.item()
+        drawn = words_limbs.integers(b, words, minval, maxval)
         return out.shaped(b, drawn)
 
 
 Target = OnnxRuntime | OpenVino
 """A runtime, and the nodes that draw in it."""
-TARGETS: dict[str, Target] = {target.name: target for target in (OnnxRuntime(), OpenVino())}
+TARGETS: dict[str, Target] = {
+    OnnxRuntime.name: OnnxRuntime(),
+    OpenVino.name: OpenVino(),
+}
 """Every target, by its name."""

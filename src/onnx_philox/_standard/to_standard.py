@@ -23,7 +23,7 @@ from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import AnyPath, Model
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.in_onnx import rewrite_onnx as in_onnx
+from onnx_philox._rewriting.look import OnnxLook
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
@@ -89,7 +89,8 @@ def to_standard_nodes(
         array([0.8354591 , 0.9162973 , 0.49464953], dtype=float32)
     """
     chosen = _target(target, inexact)
-    with Given.of(OWNER, model, ONNX).opened() as file:
+    given = Given.of(OWNER, model, ONNX)
+    with given.opened() as file:
         if target == WEB:
             proto = onnx.ModelProto()
             proto.CopyFrom(file.proto)
@@ -98,7 +99,10 @@ def to_standard_nodes(
 
 
 def _standard(
-    proto: onnx.ModelProto, target: Target, inexact: str, file: ModelFile | InMemory
+    proto: onnx.ModelProto,
+    target: Target,
+    inexact: str,
+    file: ModelFile | InMemory,
 ) -> onnx.ModelProto:
     """What is made of a model, with its weights."""
     result = _converted(proto, target, inexact, file.folder)
@@ -145,11 +149,11 @@ def to_standard_file(
         asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
         given = Given.of(_FILE, source, {Form.FILE})
         place = given.target(target_file)
-        return write_standard(given, place, asked, target, inexact, progress)
+        return write_standard(OnnxLook(given), place, asked, target, inexact, progress)
 
 
 def write_standard(
-    source: Given,
+    seen: OnnxLook,
     target_file: pathlib.Path,
     asked: Asked,
     target: str,
@@ -159,13 +163,14 @@ def write_standard(
     """Rewrites a file as `to_standard_file` does."""
     choices.check_choice(OWNER, "target", target, TARGETS, OTHERS_READ)
     chosen = _target(target, inexact)
-    with source.opened_file() as file:
-        originals = Originals(file.proto, file.folder, owner=OWNER)
-        report = in_onnx.rewrite(originals.model, asked)
-        rewritten = originals.to_proto() if report.is_changed else file.proto
+    with seen.given.opened_file() as file:
+        report = seen.rewrite(asked)
+        rewritten = seen.originals.to_proto() if report.is_changed else file.proto
         result = _converted(rewritten, chosen, inexact, file.folder)
-        is_kept = result is file.proto and not any(misread_by_openvino(file.proto))
-        file.save(None if is_kept else result, target_file, progress or ignore)
+        is_same = result is file.proto
+        is_kept = is_same and not any(misread_by_openvino(file.proto))
+        to_save = None if is_kept else result
+        file.save(to_save, target_file, progress or ignore)
     return report
 
 
@@ -173,15 +178,21 @@ def _target(name: str, inexact: str) -> Target:
     """The target of a name; refuses another word for what is inexact, too."""
     choices.check_choice(OWNER, "target", name, NAMES, OTHERS_READ, ALLOWED)
     choices.check_choice(OWNER, "inexact", inexact, _INEXACT, "Choose one of these.")
-    return TARGETS["onnxruntime" if name == WEB else name]
+    if name == WEB:
+        return TARGETS["onnxruntime"]
+    return TARGETS[name]
 
 
 def _converted(
-    proto: onnx.ModelProto, target: Target, inexact: str, folder: pathlib.Path | None
+    proto: onnx.ModelProto,
+    target: Target,
+    inexact: str,
+    folder: pathlib.Path | None,
 ) -> onnx.ModelProto:
     originals = Originals(proto, folder, owner=OWNER)
     model = originals.model
-    draws = reading.draws(model, target, OWNER, is_inexact_allowed=inexact == "allow")
+    is_inexact_allowed = inexact == "allow"
+    draws = reading.draws(model, target, OWNER, is_inexact_allowed=is_inexact_allowed)
     if not draws:
         return proto
     state = read_input(model)
@@ -190,34 +201,55 @@ def _converted(
     names = (taken.unique(f"p{i:x}") for i in itertools.count())
     library = None
     if target.has_functions:
-        library = Library(graphs.onnx_opset_of(model.opset_imports))
+        opset = graphs.onnx_opset_of(model.opset_imports)
+        library = Library(opset)
 
     def builder() -> Builder:
         return Builder(library, names.__next__)
 
-    shared = emitting.words(draws, target, builder) if isinstance(target, OpenVino) else {}
+    shared: dict[ir.Node, ir.Value] = {}
+    if isinstance(target, OpenVino):
+        shared = emitting.words(draws, target, builder)
     for node, draw in draws.items():
-        _replace(node, draw, target, builder(), shared.get(node))
+        words = shared.get(node)
+        _replace(node, draw, target, builder(), words)
     if library is not None:
         for function in library.functions.values():
-            model.functions[function.identifier()] = function
+            identifier = function.identifier()
+            model.functions[identifier] = function
         model.opset_imports[FUNCTION_DOMAIN] = 1
     model.opset_imports.pop(DOMAIN, None)
     result = originals.to_proto()
     metadata = {p.key: p.value for p in result.metadata_props}
-    made.record_made(metadata, target, draws.values(), "" if state is None else state.name or "")
+    state_name = ""
+    if state is not None:
+        state_name = state.name or ""
+    made.record_made(metadata, target, draws.values(), state_name)
     onnx.helper.set_model_props(result, metadata)
     return result
 
 
 def _replace(
-    node: ir.Node, draw: DrawnNode, target: Target, b: Builder, shared_words: ir.Value | None
+    node: ir.Node,
+    draw: DrawnNode,
+    target: Target,
+    b: Builder,
+    shared_words: ir.Value | None,
 ) -> None:
     # The inputs may be outputs of a draw that has been replaced since.
     draw = replace(draw, inputs=inputs_of(node))
     declared = zip(draw.operator.outputs, node.outputs, strict=False)
-    needs_state = any(o.is_state and graphs.is_wanted(value) for o, value in declared)
-    outputs = emitting.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
+    needs_state = False
+    for output, value in declared:
+        if output.is_state and graphs.is_wanted(value):
+            needs_state = True
+    outputs = emitting.emit(
+        b,
+        target,
+        draw,
+        needs_state=needs_state,
+        shared_words=shared_words,
+    )
     for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:
             graphs.take_over(ours, theirs)

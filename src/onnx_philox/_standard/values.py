@@ -23,6 +23,11 @@ from onnx_philox._standard.builder import Builder
 Number = ir.Value | NDArray[Any]
 """A bound, mean or scale: an array where it is constant."""
 
+_FLOAT = ir.DataType.FLOAT
+_DOUBLE = ir.DataType.DOUBLE
+_INT32 = ir.DataType.INT32
+_UINT64 = ir.DataType.UINT64
+
 _FRACTION_BITS = {F16: 10, BF16: 7, F32: 23}
 
 
@@ -39,18 +44,19 @@ def unit(b: Builder, words: ir.Value, values: ElementType) -> ir.Value:
 
 
 def _unit_f32(b: Builder, words: ir.Value) -> Values:
-    fraction = b("BitwiseAnd", words, b.constant(2**23 - 1, np.uint32))
-    number = b.cast(fraction, ir.DataType.FLOAT)
-    return (b("Mul", number, b.constant(2.0**-23, np.float32)),)
+    fraction = b("BitwiseAnd", words, b.u32(2**23 - 1))
+    number = b.cast(fraction, _FLOAT)
+    return (b("Mul", number, b.f32(2.0**-23)),)
 
 
 def _unit_f64(b: Builder, words: ir.Value) -> Values:
     first, second = _pairs(b, words)
-    high = b("BitwiseAnd", first, b.constant(2**20 - 1, np.uint32))
-    high = b.cast(high, ir.DataType.UINT64)
-    low = b.cast(second, ir.DataType.UINT64)
-    number = b.cast(_joined(b, high, low), ir.DataType.DOUBLE)
-    return (b("Mul", number, b.constant(2.0**-52, np.float64)),)
+    high = b("BitwiseAnd", first, b.u32(2**20 - 1))
+    high = b.cast(high, _UINT64)
+    low = b.cast(second, _UINT64)
+    joined = _joined(b, high, low)
+    number = b.cast(joined, _DOUBLE)
+    return (b("Mul", number, b.f64(2.0**-52)),)
 
 
 def _pairs(b: Builder, numbers: ir.Value) -> Values:
@@ -58,20 +64,25 @@ def _pairs(b: Builder, numbers: ir.Value) -> Values:
     axis = b.constant([1])
     end = b.constant([INT64_MAX])
     step = b.constant([2])
-    return (
-        b("Slice", numbers, b.constant([0]), end, axis, step),
-        b("Slice", numbers, b.constant([1]), end, axis, step),
-    )
+    start = b.constant([0])
+    first = b("Slice", numbers, start, end, axis, step)
+    start = b.constant([1])
+    second = b("Slice", numbers, start, end, axis, step)
+    return first, second
 
 
 def _joined(b: Builder, high: ir.Value, low: ir.Value) -> ir.Value:
     """uint64 numbers of their halves."""
-    shifted = b("BitShift", high, b.constant(32, np.uint64), direction="LEFT")
+    shifted = b("BitShift", high, b.u64(32), direction="LEFT")
     return b("BitwiseOr", shifted, low)
 
 
 def uniform(
-    b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
+    b: Builder,
+    words: ir.Value,
+    minval: Number,
+    maxval: Number,
+    values: ElementType,
 ) -> ir.Value:
     """Floats in a range.
 
@@ -81,12 +92,19 @@ def uniform(
     """
     if values in _TABLES:
         return _look_up(b, words, minval, maxval, values)
-    return scaled(b, unit(b, words, values), minval, maxval)
+    u = unit(b, words, values)
+    return scaled(b, u, minval, maxval)
 
 
-def scaled(b: Builder, u: ir.Value, minval: Number, maxval: Number) -> ir.Value:
+def scaled(
+    b: Builder,
+    u: ir.Value,
+    minval: Number,
+    maxval: Number,
+) -> ir.Value:
     """Uniforms in [0, 1), brought into a range."""
-    scaled = _times(b, u, _difference(b, maxval, minval))
+    width = _difference(b, maxval, minval)
+    scaled = _times(b, u, width)
     if isinstance(minval, np.ndarray) and minval == 0:
         # No product is negative, or -0.
         return scaled
@@ -97,55 +115,76 @@ _TABLES = (F16, BF16)
 
 
 def _look_up(
-    b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
+    b: Builder,
+    words: ir.Value,
+    minval: Number,
+    maxval: Number,
+    values: ElementType,
 ) -> ir.Value:
     """Floats of so few possible values that each is computed once."""
     count = 2 ** _FRACTION_BITS[values]
     if isinstance(minval, np.ndarray) and isinstance(maxval, np.ndarray):
-        draw = Uniform(minval.reshape(()), maxval.reshape(())).converter(values)
-        made = draw(0, np.arange(count, dtype=np.uint32))
+        low = minval.reshape(())
+        high = maxval.reshape(())
+        draw = Uniform(low, high).converter(values)
+        all_words = np.arange(count, dtype=np.uint32)
+        made = draw(0, all_words)
         table = b.constant(made, values.dtype)
     else:
-        fractions = b.constant(np.arange(count) / count, np.float32)
+        fractions = b.f32(np.arange(count) / count)
         upper = _f32(b, maxval)
-        width = _rounded(b, "Sub", upper, _f32(b, minval), values)
+        lower = _f32(b, minval)
+        width = _rounded(b, "Sub", upper, lower, values)
         product = _rounded(b, "Mul", fractions, width, values)
-        total = b("Add", product, _f32(b, minval))
+        total = b("Add", product, lower)
         table = _type(b, total, values)
-    index = b("BitwiseAnd", words, b.constant(count - 1, np.uint32))
-    return b("Gather", table, b.cast(index, ir.DataType.INT32))
+    index = b("BitwiseAnd", words, b.u32(count - 1))
+    index = b.cast(index, _INT32)
+    return b("Gather", table, index)
 
 
 def _f32(b: Builder, number: Number) -> ir.Value:
     if isinstance(number, np.ndarray):
-        return b.constant(number.astype(np.float32), np.float32)
-    return b.cast(number, ir.DataType.FLOAT)
+        return b.f32(number.astype(np.float32))
+    return b.cast(number, _FLOAT)
 
 
 def _type(b: Builder, value: ir.Value, values: ElementType) -> ir.Value:
     return b.cast(value, ir.DataType(values.onnx))
 
 
-def _rounded(b: Builder, op_type: str, x: ir.Value, y: ir.Value, values: ElementType) -> ir.Value:
+def _rounded(
+    b: Builder,
+    op_type: str,
+    x: ir.Value,
+    y: ir.Value,
+    values: ElementType,
+) -> ir.Value:
     """An operation in f16 or bf16, its result in f32.
 
     Twice rounded is as good as once: f32 has more than twice as many bits, and two.
     """
-    rounded = _type(b, b(op_type, x, y), values)
-    return b.cast(rounded, ir.DataType.FLOAT)
+    result = b(op_type, x, y)
+    rounded = _type(b, result, values)
+    return b.cast(rounded, _FLOAT)
 
 
 def _difference(b: Builder, x: Number, y: Number) -> Number:
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-        difference = np.subtract(x.reshape(()), y.reshape(()))
+        upper = x.reshape(())
+        lower = y.reshape(())
+        difference = np.subtract(upper, lower)
         return np.asarray(difference)
-    return b("Sub", _value(b, x), _value(b, y))
+    minuend = _value(b, x)
+    subtrahend = _value(b, y)
+    return b("Sub", minuend, subtrahend)
 
 
 def _value(b: Builder, number: Number) -> ir.Value:
     if not isinstance(number, np.ndarray):
         return number
-    return b.constant(number.reshape(()), number.dtype)
+    scalar = number.reshape(())
+    return b.constant(scalar, number.dtype)
 
 
 def _times(b: Builder, x: ir.Value, factor: Number) -> ir.Value:
@@ -157,9 +196,12 @@ def _times(b: Builder, x: ir.Value, factor: Number) -> ir.Value:
         is_one_in_f32 = factor.astype(np.float32) == 1
     if is_one_in_f32:
         # ONNX Runtime drops a Mul by an f64 that is 1 in f32. Halving it is exact.
-        half = b("Mul", x, b.constant(factor / 2, factor.dtype))
-        return b("Mul", half, b.constant(2, factor.dtype))
-    return b("Mul", x, _value(b, factor))
+        half_factor = b.constant(factor / 2, factor.dtype)
+        half = b("Mul", x, half_factor)
+        two = b.constant(2, factor.dtype)
+        return b("Mul", half, two)
+    value = _value(b, factor)
+    return b("Mul", x, value)
 
 
 def _plus(b: Builder, x: ir.Value, number: Number) -> ir.Value:
@@ -168,18 +210,23 @@ def _plus(b: Builder, x: ir.Value, number: Number) -> ir.Value:
     ONNX Runtime drops an Add of a constant that is 0 in f32, an f64 of 1e-310 too. It keeps a Sum,
     where -0 + 0 is 0.
     """
-    return b("Sum", x, _value(b, number))
+    value = _value(b, number)
+    return b("Sum", x, value)
 
 
 def integers(
-    b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
+    b: Builder,
+    words: ir.Value,
+    minval: Number,
+    maxval: Number,
+    values: ElementType,
 ) -> ir.Value:
     """Integers in a range, by the remainder of words.
 
     Nodes:
         words -> (i64: pairs -> Or) -> Mod (maxval - minval) -> Add minval -> Cast
     """
-    unsigned = ir.DataType.UINT32 if values is I32 else ir.DataType.UINT64
+    unsigned = ir.DataType.UINT32 if values is I32 else _UINT64
     dtype = unsigned.numpy()
     x = words
     if values is not I32:
@@ -190,24 +237,32 @@ def integers(
         divisor = b.constant(high - low, dtype)
         base = b.constant(low, dtype)
     else:
-        base = b.cast(_value(b, minval), unsigned)
-        end = b.cast(_value(b, maxval), unsigned)
+        base = _value(b, minval)
+        base = b.cast(base, unsigned)
+        end = _value(b, maxval)
+        end = b.cast(end, unsigned)
         divisor = b("Sub", end, base)
         # Bounds in the wrong order must not divide by 0, which would end the process.
-        divisor = b("Max", divisor, b.constant(1, dtype))
+        one = b.constant(1, dtype)
+        divisor = b("Max", divisor, one)
     rest = b("Mod", x, divisor)
-    return _type(b, b("Add", rest, base), values)
+    total = b("Add", rest, base)
+    return _type(b, total, values)
 
 
 def _words64(b: Builder, words: ir.Value) -> Values:
     first, second = _pairs(b, words)
-    low = b.cast(first, ir.DataType.UINT64)
-    high = b.cast(second, ir.DataType.UINT64)
+    low = b.cast(first, _UINT64)
+    high = b.cast(second, _UINT64)
     return (_joined(b, high, low),)
 
 
 def normal(
-    b: Builder, words: ir.Value, mean: Number, scale: Number, values: ElementType
+    b: Builder,
+    words: ir.Value,
+    mean: Number,
+    scale: Number,
+    values: ElementType,
 ) -> ir.Value:
     """Normals; one more than asked for where that is odd.
 
@@ -216,12 +271,14 @@ def normal(
     """
     work = F64 if values is F64 else F32
     body = partial(_standard, values=work)
-    standard = b.call(f"Normal{work.name.upper()}", body, words)[0]
+    name = f"Normal{work.name.upper()}"
+    standard = b.call(name, body, words)[0]
     if values in (F32, F64):
         return moved(b, standard, mean, scale)
     rounded = _type(b, standard, values)
-    standard = b.cast(rounded, ir.DataType.FLOAT)
-    product = _rounded(b, "Mul", standard, _f32(b, scale), values)
+    standard = b.cast(rounded, _FLOAT)
+    factor = _f32(b, scale)
+    product = _rounded(b, "Mul", standard, factor, values)
     if isinstance(mean, np.ndarray):
         mean = mean.astype(np.float32)
     else:
@@ -230,7 +287,12 @@ def normal(
     return _type(b, total, values)
 
 
-def moved(b: Builder, standard: ir.Value, mean: Number, scale: Number) -> ir.Value:
+def moved(
+    b: Builder,
+    standard: ir.Value,
+    mean: Number,
+    scale: Number,
+) -> ir.Value:
     """Standard normals of f32 or f64, with a mean and a scale."""
     scaled = _times(b, standard, scale)
     return _plus(b, scaled, mean)
@@ -239,8 +301,11 @@ def moved(b: Builder, standard: ir.Value, mean: Number, scale: Number) -> ir.Val
 def _standard(b: Builder, words: ir.Value, values: ElementType) -> Values:
     u = unit(b, words, values)
     # As one row: ONNX Runtime takes 20 times as long beside a last dimension of 1.
-    drawn = standard_normals(b, b("Reshape", u, b.constant([1, -1])), values)
-    return (b("Reshape", *drawn, b("Shape", u), allowzero=1),)
+    one_row = b.constant([1, -1])
+    row = b("Reshape", u, one_row)
+    (drawn,) = standard_normals(b, row, values)
+    shape = b("Shape", u)
+    return (b("Reshape", drawn, shape, allowzero=1),)
 
 
 def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
@@ -253,34 +318,44 @@ def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
     return (b("Flatten", joined, axis=1),)
 
 
-def exponential(b: Builder, words: ir.Value, scale: Number, values: ElementType) -> ir.Value:
+def exponential(
+    b: Builder,
+    words: ir.Value,
+    scale: Number,
+    values: ElementType,
+) -> ir.Value:
     """Exponentials of f32 or f64.
 
     Nodes:
         words -> middle of each step in (0, 1) -> -ln -> Mul scale
     """
     body = partial(_exponential, values=values)
-    standard = b.call(f"Exponential{values.name.upper()}", body, words)[0]
+    name = f"Exponential{values.name.upper()}"
+    standard = b.call(name, body, words)[0]
     return _times(b, standard, scale)
 
 
 def _exponential(b: Builder, words: ir.Value, values: ElementType) -> Values:
     if values is F64:
-        middle = b("Add", unit(b, words, F64), b.constant(2.0**-53, np.float64))
+        u = unit(b, words, F64)
+        middle = b("Add", u, b.f64(2.0**-53))
         return (_minus_ln(b, middle),)
-    step = b.constant(2.0**-32, np.float64)
-    number = b.cast(words, ir.DataType.DOUBLE)
-    middle = b("Add", number, b.constant(0.5, np.float64))
-    drawn = _minus_ln(b, b("Mul", middle, step))
+    step = b.f64(2.0**-32)
+    number = b.cast(words, _DOUBLE)
+    middle = b("Add", number, b.f64(0.5))
+    u = b("Mul", middle, step)
+    drawn = _minus_ln(b, u)
     return (_type(b, drawn, F32),)
 
 
 def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:
     # As one row, like normals.
-    row = b("Reshape", u, b.constant([1, -1]))
+    one_row = b.constant([1, -1])
+    row = b("Reshape", u, one_row)
     twice = elementary_nodes.minus_two_ln(b, row, F64, elementary_nodes.SHIFTS_TO_2_63)
-    half = b("Mul", twice, b.constant(0.5, np.float64))
-    return b("Reshape", half, b("Shape", u), allowzero=1)
+    half = b("Mul", twice, b.f64(0.5))
+    shape = b("Shape", u)
+    return b("Reshape", half, shape, allowzero=1)
 
 
 def factor_of(b: Builder, ratio: Number, values: ElementType) -> Number:
@@ -288,34 +363,54 @@ def factor_of(b: Builder, ratio: Number, values: ElementType) -> Number:
     is_16_bits = values in _TABLES
     if isinstance(ratio, np.ndarray):
         scale: Number = scale_of(ratio.reshape(()), values)
-        return _f32(b, scale) if is_16_bits else scale
+        if is_16_bits:
+            return _f32(b, scale)
+        return scale
     work = F64 if values is F64 else F32
-    left = b("Sub", b.constant(1, work.dtype), _type(b, ratio, work))
+    one = b.constant(1, work.dtype)
+    dropped = _type(b, ratio, work)
+    left = b("Sub", one, dropped)
     # Not 1 / left: ONNX Runtime's optimiser divides the data themselves by that.
-    factor = b("Div", b.constant(2, work.dtype), b("Add", left, left))
+    two = b.constant(2, work.dtype)
+    twice_left = b("Add", left, left)
+    factor = b("Div", two, twice_left)
     if not is_16_bits:
         return factor
-    return b.cast(_type(b, factor, values), ir.DataType.FLOAT)
+    rounded = _type(b, factor, values)
+    return b.cast(rounded, _FLOAT)
 
 
 def kept(
-    b: Builder, data: ir.Value, dropped: ir.Value, factor: Number, values: ElementType
+    b: Builder,
+    data: ir.Value,
+    dropped: ir.Value,
+    factor: Number,
+    values: ElementType,
 ) -> ir.Value:
     """Data, multiplied, with zeros where they are dropped."""
     if values in _TABLES:
         assert isinstance(factor, ir.Value), "in f32"
-        scaled = _type(b, b("Mul", b.cast(data, ir.DataType.FLOAT), factor), values)
+        wide = b.cast(data, _FLOAT)
+        product = b("Mul", wide, factor)
+        scaled = _type(b, product, values)
     else:
         scaled = _times(b, data, factor)
     zero = b.constant(0, values.dtype)
     if values is not BF16:
         return b("Where", dropped, zero, scaled)
     # ONNX Runtime has no Where of bf16.
-    bits = b("Where", dropped, b.constant(0, np.float32), b.cast(scaled, ir.DataType.FLOAT))
+    zero = b.f32(0)
+    wide = b.cast(scaled, _FLOAT)
+    bits = b("Where", dropped, zero, wide)
     return _type(b, bits, values)
 
 
-def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
+def classes(
+    b: Builder,
+    words: ir.Value,
+    logits: ir.Value,
+    samples: int,
+) -> ir.Value:
     """Indices of classes, int32 [batch, samples], by two words for each sample.
 
     Nodes:
@@ -325,12 +420,18 @@ def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.V
     """
     u = unit(b, words, F64)
     rows = b("Shape", logits, start=0, end=1)
-    shape = b("Concat", rows, b.constant([samples]), axis=0)
+    columns = b.constant([samples])
+    shape = b("Concat", rows, columns, axis=0)
     by_row = b("Reshape", u, shape, allowzero=1)
     return b.call("Classes", _classes, by_row, logits)[0]
 
 
-def classes_once(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
+def classes_once(
+    b: Builder,
+    words: ir.Value,
+    logits: ir.Value,
+    samples: int,
+) -> ir.Value:
     """Indices of classes, each at most once in a row, int64 [batch, samples], by two words a class.
 
     Nodes:
@@ -339,31 +440,40 @@ def classes_once(b: Builder, words: ir.Value, logits: ir.Value, samples: int) ->
         times -> Min, and Where weights are 0 infinity -> TopK, the smallest
     """
     u = unit(b, words, F64)
-    by_row = b("Reshape", u, b("Shape", logits), allowzero=1)
-    return b.call("ClassesOnce", _classes_once, by_row, logits, b.constant([samples]))[0]
+    shape = b("Shape", logits)
+    by_row = b("Reshape", u, shape, allowzero=1)
+    how_many = b.constant([samples])
+    return b.call("ClassesOnce", _classes_once, by_row, logits, how_many)[0]
 
 
-def _classes_once(b: Builder, u: ir.Value, logits: ir.Value, samples: ir.Value) -> Values:
+def _classes_once(
+    b: Builder,
+    u: ir.Value,
+    logits: ir.Value,
+    samples: ir.Value,
+) -> Values:
     weights = _weights(b, logits)
-    one = b.constant(1, np.float64)
+    one = b.f64(1)
     rest = b("Sub", one, u)
     doubled = elementary_nodes.minus_two_ln(b, rest, F64, elementary_nodes.SHIFTS_TO_2_63)
     # Scaled by a power of two, times do not overflow. Those that would are equal then, and still
     # before those of classes without a weight.
-    small = b("Mul", doubled, b.constant(2.0**-9, np.float64))
+    small = b("Mul", doubled, b.f64(2.0**-9))
     time = b("Div", small, weights)
-    time = b("Min", time, b.constant(2.0**1016, np.float64))
-    is_without = b("Equal", weights, b.constant(0, np.float64))
-    never = b.constant(np.inf, np.float64)
+    time = b("Min", time, b.f64(2.0**1016))
+    is_without = b("Equal", weights, b.f64(0))
+    never = b.f64(np.inf)
     time = b("Where", is_without, never, time)
-    _, first = b.node("TopK", (time, samples), {"axis": 1, "largest": 0}, outputs=2)
+    attributes = {"axis": 1, "largest": 0}
+    _, first = b.node("TopK", (time, samples), attributes, outputs=2)
     return (first,)
 
 
 def _weights(b: Builder, logits: ir.Value) -> ir.Value:
-    wide = b.cast(logits, ir.DataType.DOUBLE)
+    wide = b.cast(logits, _DOUBLE)
     maximum = b("ReduceMax", wide, b.constant([1]))
-    return elementary_nodes.exp_nonpositive(b, b("Sub", wide, maximum))
+    below = b("Sub", wide, maximum)
+    return elementary_nodes.exp_nonpositive(b, below)
 
 
 def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:
@@ -374,8 +484,10 @@ def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:
     end = b.constant([INT64_MAX])
     total = b("Slice", sums, last, end, axis)
     thresholds = b("Mul", u, total)
-    thresholds = b("Unsqueeze", thresholds, b.constant([2]))
+    last_axis = b.constant([2])
+    thresholds = b("Unsqueeze", thresholds, last_axis)
     # The sums never fall, so the first greater one follows all those that are not greater.
-    is_passed = b("LessOrEqual", b("Unsqueeze", sums, axis), thresholds)
-    passed = b.cast(is_passed, ir.DataType.INT32)
-    return (b("ReduceSum", passed, b.constant([2]), keepdims=0),)
+    sums = b("Unsqueeze", sums, axis)
+    is_passed = b("LessOrEqual", sums, thresholds)
+    passed = b.cast(is_passed, _INT32)
+    return (b("ReduceSum", passed, last_axis, keepdims=0),)

@@ -24,7 +24,12 @@ _LIMB = 2**16
 _I32 = ir.DataType.INT32
 
 
-def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -> Values:
+def words(
+    b: Builder,
+    state: ir.Value,
+    count: Count,
+    seeds: NDArray[np.int32],
+) -> Values:
     """The first `count` words of each state, as int32 [B, count].
 
     The state is uint32, one or [B, 6], or its bits as int32; `seeds` are six words, which are added
@@ -34,11 +39,16 @@ def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -
         state -> c0 c1 c2 c3 k0 k1 -> Add seeds -> Add Range(blocks) -> ten rounds -> Slice to count
     """
     *counter, k0, k1 = _by_word(b, state)
-    counter[2:] = _with_seed(b, counter[2], counter[3], seeds[2:4])
+    low, high = counter[2:]
+    counter[2:] = _with_seed(b, low, high, seeds[2:4])
     k0, k1 = _with_seed(b, k0, k1, seeds[4:6])
-    blocks = b("Squeeze", _blocks(b, count), b.constant([0]))
-    position = b("Range", b.constant(0), blocks, b.constant(1))
-    drawn = _drawn(b, counter, k0, k1, b.cast(position, _I32))
+    blocks = _blocks(b, count)
+    blocks = b("Squeeze", blocks, b.constant([0]))
+    zero = b.constant(0)
+    one = b.constant(1)
+    position = b("Range", zero, blocks, one)
+    position = b.cast(position, _I32)
+    drawn = _drawn(b, counter, k0, k1, position)
     start = b.constant([0])
     end = counts.value(b, count)
     axis = b.constant([1])
@@ -46,7 +56,10 @@ def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -
 
 
 def words_of_several(
-    b: Builder, state: ir.Value, word_counts: Sequence[int], seeds: Sequence[NDArray[np.int32]]
+    b: Builder,
+    state: ir.Value,
+    word_counts: Sequence[int],
+    seeds: Sequence[NDArray[np.int32]],
 ) -> Values:
     """What `words` returns for each of several draws from the same states, by one generator.
 
@@ -57,20 +70,30 @@ def words_of_several(
         state -> c0 c1 c2 c3 k0 k1 -> Add seeds of each draw -> Add positions -> ten rounds -> Split
     """
     *counter, k0, k1 = _by_word(b, state)
-    k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
+    key_seed = seeds[0][4:6]
+    k0, k1 = _with_seed(b, k0, k1, key_seed)
     blocks = [-(-count // 4) for count in word_counts]
     zero = b.constant(0)
     one = b.constant(1)
-    positions = [b("Range", zero, b.constant(size), one) for size in blocks if size]
-    position = b.cast(b("Concat", *positions, axis=0), _I32)
+    positions = []
+    for size in blocks:
+        if size:
+            end = b.constant(size)
+            positions.append(b("Range", zero, end, one))
+    position = b("Concat", *positions, axis=0)
+    position = b.cast(position, _I32)
     op_seeds = np.stack([seed[2:4] for seed in seeds], axis=1)
     if op_seeds.any():
         # The number of its draw for each block.
-        numbers = [
-            b("Expand", b.constant(i), b.constant([size])) for i, size in enumerate(blocks) if size
-        ]
+        numbers = []
+        for i, size in enumerate(blocks):
+            if size:
+                number = b.constant(i)
+                length = b.constant([size])
+                numbers.append(b("Expand", number, length))
         draw = b("Concat", *numbers, axis=0)
-        upper = _with_seed(b, counter[2], counter[3], op_seeds)
+        low, high = counter[2:]
+        upper = _with_seed(b, low, high, op_seeds)
         counter[2:] = [b("Gather", word, draw, axis=2) for word in upper]
     drawn = _drawn(b, counter, k0, k1, position)
     return _parted(b, drawn, word_counts)
@@ -81,8 +104,12 @@ def _parted(b: Builder, drawn: ir.Value, word_counts: Sequence[int]) -> Values:
     lengths = []
     for count in word_counts:
         # The rest of a draw's last block goes to an output that nothing reads.
-        lengths += [length for length in (count, -count % 4) if length]
-    made = b.node("Split", (drawn, b.constant(lengths)), {"axis": 1}, outputs=len(lengths))
+        rest = -count % 4
+        for length in (count, rest):
+            if length:
+                lengths.append(length)
+    inputs = (drawn, b.constant(lengths))
+    made = b.node("Split", inputs, {"axis": 1}, outputs=len(lengths))
     left = iter(made)
     parts = []
     for count in word_counts:
@@ -99,13 +126,19 @@ def _parted(b: Builder, drawn: ir.Value, word_counts: Sequence[int]) -> Values:
 
 def _by_word(b: Builder, state: ir.Value) -> Values:
     """The words of states, each [1, B, 1]."""
-    by_row = b("Reshape", b.cast(state, _I32), b.constant([-1, 6, 1]))
+    signed = b.cast(state, _I32)
+    shape = b.constant([-1, 6, 1])
+    by_row = b("Reshape", signed, shape)
     by_word = b("Transpose", by_row, perm=[1, 0, 2])
     return b.split(by_word, 6)
 
 
 def _drawn(
-    b: Builder, counter: list[ir.Value], k0: ir.Value, k1: ir.Value, position: ir.Value
+    b: Builder,
+    counter: list[ir.Value],
+    k0: ir.Value,
+    k1: ir.Value,
+    position: ir.Value,
 ) -> ir.Value:
     """The words of the blocks at these positions, [B, 4 * blocks]."""
     c0, c1, c2, c3 = _advance(b, counter, position)
@@ -113,12 +146,15 @@ def _drawn(
     odd = b("Concat", c3, c1, axis=0)
     round_keys = _round_keys(b, k0, k1)
     for i, keys in enumerate(round_keys):
-        even, odd = _round(b, even, odd, keys, is_odd=i % 2 == 1)
+        is_odd = i % 2 == 1
+        even, odd = _round(b, even, odd, keys, is_odd=is_odd)
     # After an even number of rounds: c0 and c2, c3 and c1.
-    odd = b("Gather", odd, b.constant([1, 0]), axis=0)
+    swap = b.constant([1, 0])
+    odd = b("Gather", odd, swap, axis=0)
     axis = b.constant([1])
-    of_pairs = b("Unsqueeze", even, axis), b("Unsqueeze", odd, axis)
-    pairs = b("Concat", *of_pairs, axis=1)
+    even = b("Unsqueeze", even, axis)
+    odd = b("Unsqueeze", odd, axis)
+    pairs = b("Concat", even, odd, axis=1)
     by_block = b("Transpose", pairs, perm=[2, 3, 0, 1])
     return b("Flatten", by_block, axis=1)
 
@@ -129,22 +165,34 @@ def next_state(b: Builder, state: ir.Value, count: Count) -> Values:
     Nodes:
         state -> c0 c1 c2 c3 k0 k1 -> Add blocks with carries -> Concat -> Transpose -> Reshape
     """
-    by_row = b("Reshape", b.cast(state, _I32), b.constant([-1, 6]))
+    signed = b.cast(state, _I32)
+    shape = b.constant([-1, 6])
+    by_row = b("Reshape", signed, shape)
     by_word = b("Transpose", by_row, perm=[1, 0])
     *counter, k0, k1 = b.split(by_word, 6)
-    moved = _advance(b, counter, b.cast(_blocks(b, count), _I32))
+    blocks = _blocks(b, count)
+    blocks = b.cast(blocks, _I32)
+    moved = _advance(b, counter, blocks)
     after = b("Concat", *moved, k0, k1, axis=0)
-    words = b.cast(b("Transpose", after, perm=[1, 0]), ir.DataType.UINT32)
-    return (b("Reshape", words, b("Shape", state), allowzero=1),)
+    words = b("Transpose", after, perm=[1, 0])
+    words = b.cast(words, ir.DataType.UINT32)
+    shape = b("Shape", state)
+    return (b("Reshape", words, shape, allowzero=1),)
 
 
-def _with_seed(b: Builder, low: ir.Value, high: ir.Value, seed: NDArray[np.int32]) -> Values:
+def _with_seed(
+    b: Builder,
+    low: ir.Value,
+    high: ir.Value,
+    seed: NDArray[np.int32],
+) -> Values:
     """A number of two words, and a seed or several that are added to it and wrap."""
     if not seed.any():
         return low, high
-    low, carry = _add(b, low, b.constant(seed[0], np.int32))
-    if seed[1].any():
-        high = b("Add", high, b.constant(seed[1], np.int32))
+    low_seed, high_seed = seed
+    low, carry = _add(b, low, b.i32(low_seed))
+    if high_seed.any():
+        high = b("Add", high, b.i32(high_seed))
     return low, b("Add", high, carry)
 
 
@@ -154,82 +202,104 @@ def _advance(b: Builder, counter: list[ir.Value], by: ir.Value) -> Values:
     moved = [c0]
     for word in counter[1:3]:
         moved.append(b("Add", word, carry))
-        is_full = b("Equal", word, _int(b, -1))
-        carry = b("Mul", b.cast(is_full, _I32), carry)
-    return (*moved, b("Add", counter[3], carry))
+        is_full = b("Equal", word, b.i32(-1))
+        is_full = b.cast(is_full, _I32)
+        carry = b("Mul", is_full, carry)
+    highest = b("Add", counter[3], carry)
+    return (*moved, highest)
 
 
 def _round_keys(b: Builder, k0: ir.Value, k1: ir.Value) -> Values:
     """The keys of each round, int32 [2, B, 1], in the order of its words; see `_round`."""
-    bumps = np.outer(np.arange(_philox.ROUNDS), _philox.WEYL) % 2**32
+    rounds = np.arange(_philox.ROUNDS)
+    bumps = np.outer(rounds, _philox.WEYL) % 2**32
     bumps = bumps.astype(np.int64)
     bumps[0::2] = bumps[0::2, ::-1]
     low_bumps = (bumps & _LOW).reshape(-1, 1, 1)
     high_bumps = (bumps >> 16).reshape(-1, 1, 1)
     keys = b("Concat", k1, k0, k0, k1, axis=0)
-    keys = b("Tile", keys, b.constant([_philox.ROUNDS // 2, 1, 1]))
+    times = b.constant([_philox.ROUNDS // 2, 1, 1])
+    keys = b("Tile", keys, times)
     low = low16(b, keys)
-    low_sum = b("Add", low, b.constant(low_bumps, np.int32))
+    low_sum = b("Add", low, b.i32(low_bumps))
     high = high16(b, keys, low)
-    high_sum = b("Add", high, b.constant(high_bumps, np.int32))
-    high_sum = b("Add", high_sum, high16(b, low_sum))
-    upper = b("Mul", high_sum, _int(b, _LIMB))
-    keys = b("Add", upper, low16(b, low_sum))
+    high_sum = b("Add", high, b.i32(high_bumps))
+    carry = high16(b, low_sum)
+    high_sum = b("Add", high_sum, carry)
+    upper = b("Mul", high_sum, b.i32(_LIMB))
+    lower = low16(b, low_sum)
+    keys = b("Add", upper, lower)
     return b.split(keys, _philox.ROUNDS)
 
 
-def _round(b: Builder, even: ir.Value, odd: ir.Value, keys: ir.Value, *, is_odd: bool) -> Values:
+def _round(
+    b: Builder,
+    even: ir.Value,
+    odd: ir.Value,
+    keys: ir.Value,
+    *,
+    is_odd: bool,
+) -> Values:
     """A round of the generator: the new words, in the order of the next round.
 
     `even` are words 0 and 2 as [2, B, blocks], `odd` words 3 and 1, and `keys` key words 1 and 0;
     before an odd round each pair is the other way round.
     """
-    multipliers = _philox.MULTIPLIERS.astype(np.int64).reshape(2, 1, 1)
+    multipliers = _philox.MULTIPLIERS.astype(np.int64)
+    multipliers = multipliers.reshape(2, 1, 1)
     if is_odd:
         multipliers = multipliers[::-1]
-    high_factor = b.constant(multipliers >> 16, np.int32)
-    low_factor = b.constant(multipliers & _LOW, np.int32)
+    high_factor = b.i32(multipliers >> 16)
+    low_factor = b.i32(multipliers & _LOW)
     low = low16(b, even)
     high = high16(b, even, low)
     # A product of two numbers of two limbs, as on paper.
     lowest = b("Mul", low, low_factor)
     lowest_low = low16(b, lowest)
     middle = b("Mul", low, high_factor)
-    middle = b("Add", middle, high16(b, lowest, lowest_low))
+    carry = high16(b, lowest, lowest_low)
+    middle = b("Add", middle, carry)
     middle_low = low16(b, middle)
     other = b("Mul", high, low_factor)
     other = b("Add", other, middle_low)
     upper = b("Mul", high, high_factor)
-    upper = b("Add", upper, high16(b, middle, middle_low))
-    upper = b("Add", upper, high16(b, other))
-    lower = b("Mul", other, _int(b, _LIMB))
+    carry = high16(b, middle, middle_low)
+    upper = b("Add", upper, carry)
+    carry = high16(b, other)
+    upper = b("Add", upper, carry)
+    lower = b("Mul", other, b.i32(_LIMB))
     lower = b("Add", lower, lowest_low)
     new_even = b("BitwiseXor", upper, odd)
     new_even = b("BitwiseXor", new_even, keys)
-    return new_even, b("Gather", lower, b.constant([1, 0]), axis=0)
+    swap = b.constant([1, 0])
+    new_odd = b("Gather", lower, swap, axis=0)
+    return new_even, new_odd
 
 
 def _add(b: Builder, x: ir.Value, y: ir.Value) -> Values:
     """The sum of two words that wraps, and what it carries, 0 or 1."""
     x_low = low16(b, x)
     y_low = low16(b, y)
-    low_carry = _carry(b, b("Add", x_low, y_low))
+    low_sum = b("Add", x_low, y_low)
+    low_carry = _carry(b, low_sum)
     x_high = high16(b, x, x_low)
     y_high = high16(b, y, y_low)
     high_sum = b("Add", x_high, y_high)
     total = b("Add", x, y)
-    return total, _carry(b, b("Add", high_sum, low_carry))
+    high_sum = b("Add", high_sum, low_carry)
+    return total, _carry(b, high_sum)
 
 
 def _carry(b: Builder, total: ir.Value) -> ir.Value:
     """What a sum of two halves and a carry leaves for the next one."""
-    multiple = b("Sub", total, low16(b, total))
-    return b("Div", multiple, _int(b, _LIMB))
+    rest = low16(b, total)
+    multiple = b("Sub", total, rest)
+    return b("Div", multiple, b.i32(_LIMB))
 
 
 def low16(b: Builder, x: ir.Value) -> ir.Value:
     """The lower half of a word."""
-    return b("BitwiseAnd", x, _int(b, _LOW))
+    return b("BitwiseAnd", x, b.i32(_LOW))
 
 
 def high16(b: Builder, x: ir.Value, low: ir.Value | None = None) -> ir.Value:
@@ -237,7 +307,8 @@ def high16(b: Builder, x: ir.Value, low: ir.Value | None = None) -> ir.Value:
     if low is None:
         low = low16(b, x)
     multiple = b("Sub", x, low)
-    return low16(b, b("Div", multiple, _int(b, _LIMB)))
+    quotient = b("Div", multiple, b.i32(_LIMB))
+    return low16(b, quotient)
 
 
 def _blocks(b: Builder, count: Count) -> ir.Value:
@@ -248,18 +319,18 @@ def _blocks(b: Builder, count: Count) -> ir.Value:
     are known OpenVINO must fold these nodes, and it folds no bitwise ones.
     """
     if isinstance(count, int):
-        return b.constant([-(-count // 4)])
+        number = -(-count // 4)
+        return b.constant([number])
     limb = b.constant(_LIMB)
     limb_blocks = b.constant(_LIMB // 4)
     high = b("Div", count, limb)
-    rest = b("Sub", count, b("Mul", high, limb))
-    rest_blocks = b("Div", b("Add", rest, b.constant(_LIMB + 3)), b.constant(4))
-    blocks = b("Add", b("Mul", high, limb_blocks), rest_blocks)
+    whole = b("Mul", high, limb)
+    rest = b("Sub", count, whole)
+    rest = b("Add", rest, b.constant(_LIMB + 3))
+    rest_blocks = b("Div", rest, b.constant(4))
+    high_blocks = b("Mul", high, limb_blocks)
+    blocks = b("Add", high_blocks, rest_blocks)
     return b("Sub", blocks, limb_blocks)
-
-
-def _int(b: Builder, number: int) -> ir.Value:
-    return b.constant(number, np.int32)
 
 
 def unit(b: Builder, words: ir.Value) -> ir.Value:
@@ -268,11 +339,17 @@ def unit(b: Builder, words: ir.Value) -> ir.Value:
     Nodes:
         words -> And 2^23-1 -> Cast -> Mul 2^-23
     """
-    fraction = b("BitwiseAnd", words, b.constant(2**23 - 1, np.int32))
-    return b("Mul", b.cast(fraction, ir.DataType.FLOAT), b.constant(2.0**-23, np.float32))
+    fraction = b("BitwiseAnd", words, b.i32(2**23 - 1))
+    number = b.cast(fraction, ir.DataType.FLOAT)
+    return b("Mul", number, b.f32(2.0**-23))
 
 
-def integers(b: Builder, words: ir.Value, minval: int, maxval: int) -> ir.Value:
+def integers(
+    b: Builder,
+    words: ir.Value,
+    minval: int,
+    maxval: int,
+) -> ir.Value:
     """i32 in a constant range: the remainder of the words, as unsigned numbers.
 
     Nodes:
@@ -280,7 +357,7 @@ def integers(b: Builder, words: ir.Value, minval: int, maxval: int) -> ir.Value:
             or by any other (two quotients in f32) -> Add minval
     """
     rest = _remainder(b, words, maxval - minval)
-    return b("Add", rest, b.constant(minval, np.int32))
+    return b("Add", rest, b.i32(minval))
 
 
 # Below it a remainder and its error fit in int32.
@@ -290,7 +367,7 @@ _WIDE = 2**28
 def _remainder(b: Builder, x: ir.Value, width: int) -> ir.Value:
     if width & (width - 1) == 0:
         mask = np.array(width - 1, np.uint32).view(np.int32)
-        return b("BitwiseAnd", x, b.constant(mask, np.int32))
+        return b("BitwiseAnd", x, b.i32(mask))
     low = low16(b, x)
     if width >= _WIDE:
         # It fits at most 15 times.
@@ -300,40 +377,44 @@ def _remainder(b: Builder, x: ir.Value, width: int) -> ir.Value:
         return x
     # A quotient in f32 is off by 2^-22 of itself at the most: the rest is small, but may be
     # negative. The second one is off by 1.
-    high = b.cast(high16(b, x, low), ir.DataType.FLOAT)
-    upper = b("Mul", high, _float(b, 2**16))
-    estimate = b("Add", upper, b.cast(low, ir.DataType.FLOAT))
+    high = high16(b, x, low)
+    high = b.cast(high, ir.DataType.FLOAT)
+    upper = b("Mul", high, b.f32(2**16))
+    low = b.cast(low, ir.DataType.FLOAT)
+    estimate = b("Add", upper, low)
     for _ in range(2):
-        ratio = b("Mul", estimate, _float(b, 1 / width))
-        quotient = b.cast(b("Floor", ratio), _I32)
-        product = b("Mul", quotient, b.constant(width, np.int32))
+        ratio = b("Mul", estimate, b.f32(1 / width))
+        quotient = b("Floor", ratio)
+        quotient = b.cast(quotient, _I32)
+        product = b("Mul", quotient, b.i32(width))
         x = b("Sub", x, product)
         estimate = b.cast(x, ir.DataType.FLOAT)
-    x = b("Add", x, _where_negative(b, x, width))
-    x = b("Sub", x, b.constant(width, np.int32))
-    return b("Add", x, _where_negative(b, x, width))
+    missing = _where_negative(b, x, width)
+    x = b("Add", x, missing)
+    x = b("Sub", x, b.i32(width))
+    missing = _where_negative(b, x, width)
+    return b("Add", x, missing)
 
 
 def _where_negative(b: Builder, x: ir.Value, number: int) -> ir.Value:
     """A number where x is negative, else 0."""
-    is_negative = b("Less", x, b.constant(0, np.int32))
-    return b("Mul", b.cast(is_negative, _I32), b.constant(number, np.int32))
+    is_negative = b("Less", x, b.i32(0))
+    is_negative = b.cast(is_negative, _I32)
+    return b("Mul", is_negative, b.i32(number))
 
 
 def _less_by(b: Builder, x: ir.Value, number: int) -> ir.Value:
     """Words less a number, where they are at least that, as unsigned numbers."""
     low = low16(b, x)
-    low_rest = b("Sub", low, b.constant(number & 0xFFFF, np.int32))
-    is_borrowed = b("Less", low_rest, b.constant(0, np.int32))
+    low_rest = b("Sub", low, b.i32(number & 0xFFFF))
+    is_borrowed = b("Less", low_rest, b.i32(0))
     borrow = b.cast(is_borrowed, _I32)
-    high_rest = b("Sub", high16(b, x, low), b.constant(number >> 16, np.int32))
+    high = high16(b, x, low)
+    high_rest = b("Sub", high, b.i32(number >> 16))
     high_rest = b("Sub", high_rest, borrow)
-    is_less = b("Less", high_rest, b.constant(0, np.int32))
-    is_more = b.cast(b("Not", is_less), _I32)
+    is_less = b("Less", high_rest, b.i32(0))
+    is_more = b("Not", is_less)
+    is_more = b.cast(is_more, _I32)
     wrapped = np.array(number, np.uint32).view(np.int32)
-    taken = b("Mul", is_more, b.constant(wrapped, np.int32))
+    taken = b("Mul", is_more, b.i32(wrapped))
     return b("Sub", x, taken)
-
-
-def _float(b: Builder, number: float) -> ir.Value:
-    return b.constant(number, np.float32)

@@ -22,7 +22,12 @@ _U64 = ir.DataType.UINT64
 _I64 = ir.DataType.INT64
 
 
-def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Values:
+def words(
+    b: Builder,
+    state: ir.Value,
+    count: ir.Value,
+    seeds: ir.Value,
+) -> Values:
     """The first words of each state, uint32 [B, count].
 
     The state is uint32, one or [B, 6], and `count` int64 [1]. `seeds` are uint64 [3, 1]: what is
@@ -33,31 +38,40 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
         count -> blocks -> chunks of at most 8192 of them
         groups, chunks -> Scan (Gather group -> ten rounds) -> Reshape to rows -> Slice to count
     """
-    pairs = b("Add", _pairs(b, state), seeds)
+    pairs = _pairs(b, state)
+    pairs = b("Add", pairs, seeds)
     zero = b.constant(0)
     one = b.constant([1])
     axis = b.constant([0])
 
     def up_to(end: ir.Value) -> ir.Value:
-        return b("Range", zero, b("Squeeze", end, axis), b.constant(1))
+        """0 to a number, which is [1]."""
+        length = b("Squeeze", end, axis)
+        return b("Range", zero, length, b.constant(1))
 
     # A step draws a chunk of one row, or several whole rows: either way the steps lie in order.
     rows = b("Shape", pairs, start=1, end=2)
     blocks = _blocks(b, count)
-    chunks, blocks_at_once = _divided(b, blocks, b.constant([_BLOCKS_AT_ONCE]))
+    most_blocks = b.constant([_BLOCKS_AT_ONCE])
+    chunks, blocks_at_once = _divided(b, blocks, most_blocks)
     # This is 1 if a row has several chunks: each is then over half of the longest chunk.
-    most_rows = b("Div", b.constant([_BLOCKS_AT_ONCE]), blocks_at_once)
+    most_rows = b("Div", most_blocks, blocks_at_once)
     groups, rows_at_once = _divided(b, rows, most_rows)
-    step = up_to(b("Mul", groups, chunks))
-    first_block = b("Mul", b("Mod", step, chunks), blocks_at_once)
+    steps = b("Mul", groups, chunks)
+    step = up_to(steps)
+    chunk = b("Mod", step, chunks)
+    first_block = b("Mul", chunk, blocks_at_once)
     start = b.cast(first_block, _U64)
-    within = b("Reshape", up_to(blocks_at_once), b.constant([1, 1, -1]))
+    blocks_of_step = up_to(blocks_at_once)
+    within = b("Reshape", blocks_of_step, b.constant([1, 1, -1]))
     within = b.cast(within, _U64)
     filled = b("Mul", groups, rows_at_once)
     nothing = b.constant([0, 0, 0])
-    missing = b("Concat", nothing, b("Sub", filled, rows), axis=0)
-    by_group = b("Concat", b.constant([3]), groups, rows_at_once, one, axis=0)
-    padded = b("Pad", pairs, missing)
+    missing = b("Sub", filled, rows)
+    padding = b("Concat", nothing, missing, axis=0)
+    three = b.constant([3])
+    by_group = b("Concat", three, groups, rows_at_once, one, axis=0)
+    padded = b("Pad", pairs, padding)
     grouped = b("Reshape", padded, by_group, allowzero=1)
 
     def draw(b: Builder, group: ir.Value, start: ir.Value) -> Values:
@@ -66,7 +80,10 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
         return (_drawn(b, states, position),)
 
     group = b("Div", step, chunks)
-    inputs = (_scalar("group", _I64), _scalar("start", _U64))
+    inputs = (
+        _scalar("group", _I64),
+        _scalar("start", _U64),
+    )
     body = b.subgraph(inputs, draw)
     drawn = b("Scan", group, start, body=body, num_scan_inputs=2)
     blocks_of_row = b("Mul", chunks, blocks_at_once)
@@ -89,8 +106,8 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
         even, odd -> Concat -> Transpose
     """
     # Of rank 3: beside a last dimension of 1, ONNX Runtime takes 20 times as long with a scalar.
-    shift = b.constant(np.reshape(_SHIFT, (1, 1, 1)), np.uint64)
-    mask = b.constant(np.reshape(_MASK, (1, 1, 1)), np.uint64)
+    shift = b.u64(np.reshape(_SHIFT, (1, 1, 1)))
+    mask = b.u64(np.reshape(_MASK, (1, 1, 1)))
     low, high, key = b.split(pairs, 3)
     lower_key = b("BitwiseAnd", key, mask)
     upper_key = b("BitShift", key, shift, direction="RIGHT")
@@ -98,25 +115,31 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
     # Each round has the key of the one before, bumped.
     bumps = np.outer(np.arange(10), _philox.WEYL) % 2**32
     keys = b("Tile", keys, b.constant([10, 1, 1]))
-    keys = b("Add", keys, b.constant(bumps.reshape(20, 1, 1), np.uint64))
+    keys = b("Add", keys, b.u64(bumps.reshape(20, 1, 1)))
     keys = b("BitwiseAnd", keys, mask)
 
     low_sum = b("Add", low, position)
-    carry = b.cast(b("Less", low_sum, low), _U64)
+    is_carried = b("Less", low_sum, low)
+    carry = b.cast(is_carried, _U64)
     high_sum = b("Add", high, carry)
     counter = b("Concat", low_sum, high_sum, axis=0)
     even = b("BitwiseAnd", counter, mask)
     odd = b("BitShift", counter, shift, direction="RIGHT")
-    multipliers = b.constant(np.reshape(_philox.MULTIPLIERS, (2, 1, 1)), np.uint64)
+    factors = np.reshape(_philox.MULTIPLIERS, (2, 1, 1))
+    multipliers = b.u64(factors)
     for key in b.split(keys, 10):
         product = b("Mul", even, multipliers)
-        product = b("Gather", product, b.constant([1, 0]), axis=0)
+        swap = b.constant([1, 0])
+        product = b("Gather", product, swap, axis=0)
         upper = b("BitShift", product, shift, direction="RIGHT")
         changed = b("BitwiseXor", odd, key)
         even = b("BitwiseXor", upper, changed)
         odd = b("BitwiseAnd", product, mask)
     axis = b.constant([1])
-    pair = [b("Unsqueeze", b.cast(x, _U32), axis) for x in (even, odd)]
+    pair = []
+    for half in (even, odd):
+        words = b.cast(half, _U32)
+        pair.append(b("Unsqueeze", words, axis))
     words = b("Concat", *pair, axis=1)
     return b("Transpose", words, perm=[2, 3, 0, 1])
 
@@ -128,30 +151,38 @@ def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
         state -> low, high, key -> low Add blocks -> Less, the carry -> high Add carry
         low, high, key -> And mask and BitShift 32 -> Concat -> Transpose -> Reshape
     """
-    low, high, key = b.split(_pairs(b, state), 3)
-    blocks = b.cast(_blocks(b, count), _U64)
+    pairs = _pairs(b, state)
+    low, high, key = b.split(pairs, 3)
+    blocks = _blocks(b, count)
+    blocks = b.cast(blocks, _U64)
     low_sum = b("Add", low, blocks)
-    carry = b.cast(b("Less", low_sum, low), _U64)
+    is_carried = b("Less", low_sum, low)
+    carry = b.cast(is_carried, _U64)
     high = b("Add", high, carry)
     pairs = b("Concat", low_sum, high, key, axis=0)
     pairs = b("Unsqueeze", pairs, b.constant([1]))
-    shift = b.constant(_SHIFT, np.uint64)
-    mask = b.constant(_MASK, np.uint64)
+    shift = b.u64(_SHIFT)
+    mask = b.u64(_MASK)
     lower = b("BitwiseAnd", pairs, mask)
     upper = b("BitShift", pairs, shift, direction="RIGHT")
-    words = b.cast(b("Concat", lower, upper, axis=1), _U32)
+    words = b("Concat", lower, upper, axis=1)
+    words = b.cast(words, _U32)
     by_row = b("Transpose", words, perm=[2, 0, 1])
-    return (b("Reshape", by_row, b("Shape", state), allowzero=1),)
+    shape = b("Shape", state)
+    return (b("Reshape", by_row, shape, allowzero=1),)
 
 
 def _pairs(b: Builder, state: ir.Value) -> ir.Value:
     """The halves of the counter, and the key, of each state: uint64 [3, B]."""
-    by_row = b("Reshape", state, b.constant([-1, 6]))
+    shape = b.constant([-1, 6])
+    by_row = b("Reshape", state, shape)
     by_word = b("Transpose", by_row, perm=[1, 0])
     wide = b.cast(by_word, _U64)
-    lower = b("Gather", wide, b.constant([0, 2, 4]), axis=0)
-    upper = b("Gather", wide, b.constant([1, 3, 5]), axis=0)
-    shifted = b("BitShift", upper, b.constant(_SHIFT, np.uint64), direction="LEFT")
+    evens = b.constant([0, 2, 4])
+    lower = b("Gather", wide, evens, axis=0)
+    odds = b.constant([1, 3, 5])
+    upper = b("Gather", wide, odds, axis=0)
+    shifted = b("BitShift", upper, b.u64(_SHIFT), direction="LEFT")
     return b("BitwiseOr", lower, shifted)
 
 
@@ -169,9 +200,11 @@ def _divided(b: Builder, number: ir.Value, most: ir.Value) -> Values:
 
 def _ceil(b: Builder, number: ir.Value, divisor: ir.Value) -> ir.Value:
     """The quotient of integers of 0 or more, rounded up."""
-    more = b("Sub", b("Add", number, divisor), b.constant([1]))
+    total = b("Add", number, divisor)
+    more = b("Sub", total, b.constant([1]))
     return b("Div", more, divisor)
 
 
 def _scalar(name: str, type_: ir.DataType) -> ir.Value:
-    return ir.Value(name=name, type=ir.TensorType(type_), shape=ir.Shape([]))
+    tensor = ir.TensorType(type_)
+    return ir.Value(name=name, type=tensor, shape=ir.Shape([]))

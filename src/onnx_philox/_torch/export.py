@@ -154,15 +154,21 @@ def export(
             # Here it is intended, where there is dropout.
             warnings.filterwarnings("ignore", "Exporting a model while it is in training mode")
             is_program = isinstance(model, torch.export.ExportedProgram)
-            given = prepared.of(copied(model)) if is_program else model
+            given = model
+            if is_program:
+                given = prepared.of(copied(model))
             program: Any = torch.onnx.export(
-                given, tuple(args), dynamo=True, custom_translation_table=table, **options
+                given,
+                tuple(args),
+                dynamo=True,
+                custom_translation_table=table,
+                **options,
             )
     except torch.onnx.OnnxExporterError as error:
         # The exporter reports it as one of many errors of its own.
-        refusals = (cause for cause in _causes(error) if isinstance(cause, RefusalError))
-        if refusal := next(refusals, None):
-            raise refusal from None
+        for cause in _causes(error):
+            if isinstance(cause, RefusalError):
+                raise cause from None
         _name_operation(error, model, args, options)
         raise
     if sets:
@@ -185,12 +191,16 @@ def export(
     kept = two_calls.carried(model, args, options.get("kwargs"), prepared.changed)
     if program.exported_program is not None:
         of_program = carried.carried(program.exported_program, prepared.kept)
-        kept = tuple(dict.fromkeys((*of_program, *kept)))
+        # Each name once, in their order.
+        names = (*of_program, *kept)
+        kept = tuple(dict.fromkeys(names))
     if kept:
         warnings.warn(f"{_EXPORT}: {carried.said(kept)}", stacklevel=2)
     if program.exported_program is not None:
-        found = compare(operations(program.exported_program), program.model.clone())
-        if problems := describe(found):
+        drawn = operations(program.exported_program)
+        found = compare(drawn, program.model.clone())
+        problems = describe(found)
+        if problems:
             warnings.warn(f"{_EXPORT}: the model draws otherwise: {problems}", stacklevel=2)
     if prepared.kept:
         del program.model.graph.outputs[-prepared.kept :]
@@ -216,7 +226,13 @@ def _check_place(f: Any) -> None:
     if not folder.is_dir():
         is_what = "which is none" if folder.exists() else "which does not exist"
         remedy = "Make it, or choose another."
-        refuse(_EXPORT, "f", f"{str(folder)!r}, {is_what}", "a file in a folder", remedy)
+        refuse(
+            _EXPORT,
+            "f",
+            f"{str(folder)!r}, {is_what}",
+            "a file in a folder",
+            remedy,
+        )
 
 
 @contextlib.contextmanager
@@ -229,7 +245,8 @@ def _generator_watched() -> Iterator[list[bool]]:
 
     with torch.random.fork_rng(devices=[]):
         # Nobody sets it to this by chance.
-        torch.default_generator.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        nobodys_seed = int.from_bytes(os.urandom(8), "little")
+        torch.default_generator.manual_seed(nobodys_seed)
         before = torch.get_rng_state()
         with watched() as sets:
             try:
@@ -240,7 +257,10 @@ def _generator_watched() -> Iterator[list[bool]]:
 
 
 def _name_operation(
-    error: BaseException, model: Any, args: Sequence[Any], options: Mapping[str, Any]
+    error: BaseException,
+    model: Any,
+    args: Sequence[Any],
+    options: Mapping[str, Any],
 ) -> None:
     """Refuses in a sentence what torch's exporter has no translation of."""
     text = "\n".join(map(str, _causes(error)))
@@ -255,7 +275,9 @@ def _name_operation(
         refuse(_EXPORT, "a draw of many at once", given, allowed, remedy)
     if "GuardOnDataDependentSymNode" in text:
         line = re.search(r'raised this error:\s+File "[^"]*?([^"/\\]*)", line (\d+)', text)
-        place = f" ({line[1]}:{line[2]})" if line is not None else ""
+        place = ""
+        if line is not None:
+            place = f" ({line[1]}:{line[2]})"
         refuse(
             _EXPORT,
             "what forward decides",
@@ -275,14 +297,25 @@ def _name_operation(
     with contextlib.suppress(Exception), warnings.catch_warnings():
         # For the line alone, which the exporter does not say. torch warns of its own deprecations.
         warnings.simplefilter("ignore")
-        program = exported(model, args, options.get("kwargs"), options.get("dynamic_shapes"))
-        place = place_of(functional(program), missing[1]) if missing[1] else ""
+        program = exported(
+            model,
+            args,
+            options.get("kwargs"),
+            options.get("dynamic_shapes"),
+        )
+        if missing[1]:
+            place = place_of(functional(program), missing[1])
         if missing[1] and not place:
             # A part of what the module calls, into which the exporter has taken it apart.
-            parts = {**torch.export.default_decompositions(), **torch._decomp.decomposition_table}
+            parts = {
+                **torch.export.default_decompositions(),
+                **torch._decomp.decomposition_table,
+            }
             place = place_of(program.run_decompositions(parts), missing[1])
     name = missing[1] or f"higher_order.{missing[2]}"
-    given = f"{name.replace('.', '::', 1)}{f' ({place})' if place else ''}"
+    given = name.replace(".", "::", 1)
+    if place:
+        given += f" ({place})"
     refuse(
         _EXPORT,
         "an operation of the program",

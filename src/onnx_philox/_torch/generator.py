@@ -1,4 +1,4 @@
-"""The record of torch's generator: what the house asks of it, and where the wing answers."""
+"""The record of torch's generator: what the rest of the package asks of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class TorchGenerator(Generator):
         return states.torch_seed(owner, name, given)
 
     def of_seed(self, owner: str, seed: Any, run: int = 0) -> NDArray[np.uint32]:  # noqa: ARG002
-        return TorchState.from_seed(self.check_seed(owner, "seed", seed)).to_array()
+        checked = self.check_seed(owner, "seed", seed)
+        return TorchState.from_seed(checked).to_array()
 
     def of_seeds(self, seeds: NDArray[Any]) -> NDArray[np.uint32]:
         return states.words_of_seeds(seeds)
@@ -67,7 +68,8 @@ class TorchGenerator(Generator):
         if per_row:
             made = f"{self.seeding} for each row"
             says = "a generator of torch's for each row"
-            return f"The input {name} (uint32[batch, {self.words}]: {made}) is {says} of the batch"
+            rows = f"uint32[batch, {self.words}]: {made}"
+            return f"The input {name} ({rows}) is {says} of the batch"
         made = f"{self.seeding}, which is torch.manual_seed(seed)"
         return f"The input {name} (uint32[{self.words}]: {made}) is the generator at first"
 
@@ -90,14 +92,20 @@ class TorchGenerator(Generator):
         return AsTorch(self)
 
     def after_words(self, seed: int, words: int) -> NDArray[np.uint32]:
-        """By NumPy's own MT19937."""
+        """The state after so many words, by NumPy's own MT19937."""
         numpy_s = np.random.RandomState(seed & 0xFFFFFFFF)
         numpy_s.randint(0, 2**32, words, np.uint32)
         _, block, place, *_ = numpy_s.get_state()
         # One that has given no word has none left to give, and counts from 0.
         after = int(place) if words else 0
         left = 625 - after if words else 1
-        start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
+        start = [
+            seed & 0xFFFFFFFF,
+            seed >> 32,
+            left,
+            1,
+            after,
+        ]
         numbers = np.asarray(block).tolist()
         return np.array([*start, *numbers, 0, 0, 0], np.uint32)
 
@@ -106,7 +114,13 @@ class TorchGenerator(Generator):
 
         return table.names_random(domain, name)
 
-    def noise(self, owner: str, seed: Any, like: Any, gpu: Any) -> Any:
+    def noise(
+        self,
+        owner: str,
+        seed: Any,
+        like: Any,
+        gpu: Any,
+    ) -> Any:
         from onnx_philox._torch.numbers import torch_noise
 
         return torch_noise.noise_of(owner, seed, like, gpu)

@@ -26,7 +26,8 @@ def model(source: Source) -> bytes | None:
         raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
     # ONNX Runtime does not infer the types of custom operators inside functions. Before 1.24 it
     # ends the process if RandomCategorical, whose type we infer, has an empty name for its state.
-    has_empty_end = sum(map(ours.drop_empty_end, ours.of_model(opened.model))) > 0
+    dropped = [ours.drop_empty_end(node) for node in ours.of_model(opened.model)]
+    has_empty_end = any(dropped)
     if not opened.is_ours_in_functions and not has_empty_end:
         return None
     return opened.whole()

@@ -33,7 +33,9 @@ def with_arrays(feed: dict[str, Any], of_one: Iterable[str]) -> dict[str, Any]:
     taken = {}
     for name, value in feed.items():
         is_ready = type(value) is np.ndarray and value.dtype.isnative
-        taken[name] = value if is_ready else _readable(feeds.title(name), value)
+        if not is_ready:
+            value = _readable(feeds.title(name), value)
+        taken[name] = value
     feeds.with_one_element(taken, of_one)
     return taken
 
@@ -104,7 +106,12 @@ def _check_shape(name: str, shape: list[int], wanted: list[int | str | None]) ->
         not isinstance(w, int) or w == given for w, given in zip(wanted, shape, strict=True)
     )
     if wanted and not fits:
-        feeds.refuse_shape(NAME, name, str(shape), feeds.shape_name(wanted))
+        feeds.refuse_shape(
+            NAME,
+            name,
+            str(shape),
+            feeds.shape_name(wanted),
+        )
 
 
 def check_present(inputs: Iterable[Any], given: Mapping[str, Any]) -> None:
@@ -112,8 +119,9 @@ def check_present(inputs: Iterable[Any], given: Mapping[str, Any]) -> None:
     required = {i.name: i.type for i in inputs if not i.type.startswith("optional")}
     missing = [name for name in required if name not in given]
     if missing:
-        listed = ", ".join(f"{name} ({type_name(type_)})" for name, type_ in required.items())
-        feeds.refuse_missing(NAME, missing, f"Pass an array for each of {listed}.")
+        names = [f"{name} ({type_name(type_)})" for name, type_ in required.items()]
+        remedy = f"Pass an array for each of {', '.join(names)}."
+        feeds.refuse_missing(NAME, missing, remedy)
     for name, type_ in required.items():
         if given[name] is None:
             feeds.refuse_type(NAME, name, None, type_name(type_))
@@ -125,14 +133,18 @@ def bound(binding: ort.IOBinding) -> dict[str, Any] | None:
     if inputs is None:
         return None
     arrays_ = binding._numpy_obj_references
-    return {n: arrays_.get(n, RAW) if value is None else value for n, value in inputs.items()}
+    known = {}
+    for name, value in inputs.items():
+        known[name] = arrays_.get(name, RAW) if value is None else value
+    return known
 
 
 def bytes_of(value: Any) -> int:
     """The bytes of an array, or of a tensor of ONNX Runtime; 0 of what is not known."""
     if isinstance(value, ort.OrtValue) and value.is_tensor():
         elements: int = math.prod(value.shape())
-        return elements * int(np.dtype(type_name(value.data_type())).itemsize)
+        dtype = np.dtype(type_name(value.data_type()))
+        return elements * int(dtype.itemsize)
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
     return 0
@@ -239,5 +251,7 @@ def invalid_arguments(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except RefusalError as error:
-        kinds = (ort_state.InvalidArgument, *kinds, *[TypeError] * isinstance(error, TypeError))
+        if isinstance(error, TypeError):
+            kinds = (*kinds, TypeError)
+        kinds = (ort_state.InvalidArgument, *kinds)
         raise _runtime_errors.refused(str(error), *kinds) from error

@@ -67,10 +67,12 @@ def plan(source: Any, options: ort.SessionOptions | None) -> SessionPlan:
     for node in graph.all_nodes():
         if node.domain == _python_ops.DOMAIN:
             read |= {value.name for value in node.inputs if value is not None}
-    own = {value.name for value in graph.inputs if value.name and value.name != run_input}
+    own = {value.name for value in graph.inputs if value.name}
+    own.discard(run_input)
     options = _extension_options.with_python_ops(options)
     hidden = frozenset([run_input])
-    return PythonPlan(opened.whole(), options, loaded.folder, hidden, frozenset(own & read))
+    copied = frozenset(own & read)
+    return PythonPlan(opened.whole(), options, loaded.folder, hidden, copied)
 
 
 class _Rewriter:
@@ -81,7 +83,8 @@ class _Rewriter:
         self._model = opened.model
         self._graph = opened.model.graph
         self._names = Names(opened.model)
-        self._run = ir.val(self._new_name("run"), dtype=ir.DataType.INT64, shape=[])
+        name = self._new_name("run")
+        self._run = ir.val(name, dtype=ir.DataType.INT64, shape=[])
         self._absent: dict[tuple[ElementType, bytes], ir.Value] = {}
 
     def rewrite(self) -> str | None:
@@ -111,21 +114,25 @@ class _Rewriter:
         if values is None:
             assert op.type_input is not None, "else an attribute names it"
             # A rewrite declares it where ONNX's inference knows no more than the data's operator.
-            values = types[op.type_input.name] = self._declared_type(node, op)
+            values = self._declared_type(node, op)
+            types[op.type_input.name] = values
         self._check_type(op, values)
         for declared in op.inputs:
-            if types[declared.name] is None and len(_python_ops.types_of(declared, values)) > 1:
-                self._refuse_unknown(op, declared, _python_ops.types_of(declared, values))
+            allowed = _python_ops.types_of(declared, values)
+            if types[declared.name] is None and len(allowed) > 1:
+                self._refuse_unknown(op, declared, allowed)
         dimensions = checked.dimensions()
         if dimensions is not None:
             checks.check_memory(op, dimensions, values, is_copied=True)
         python = _python_ops.python_op(op, values, types)
-        state, with_state = alignment.generator_of(attributes).left_out(attributes)
+        generator = alignment.generator_of(attributes)
+        state, with_state = generator.left_out(attributes)
         if "state" not in inputs:
             attributes = with_state
         for declared, wanted in zip(op.inputs, python.inputs, strict=True):
             if types[declared.name] not in (None, wanted):
-                inputs[declared.name] = self._cast(node, inputs[declared.name], wanted)
+                before = inputs[declared.name]
+                inputs[declared.name] = self._cast(node, before, wanted)
 
         node.resize_inputs(1 + len(op.inputs))
         node.replace_input_with(0, self._run)
@@ -190,7 +197,8 @@ class _Rewriter:
 
     def _check_type(self, op: Operator, values: ElementType) -> None:
         if not _python_ops.can_carry(_python_ops.carried(op, values)):
-            carried = ", ".join(t.name for t in op.output_types if _python_ops.can_carry(t))
+            names = [type_.name for type_ in op.output_types if _python_ops.can_carry(type_)]
+            carried = ", ".join(names)
             raise ort_state.NotImplemented(
                 f"{op.name}: attribute {OUTPUT_TYPE!r} must be one of {carried} with "
                 f"backend='python', since onnxruntime-extensions carries no {values.name}: got "
@@ -200,8 +208,11 @@ class _Rewriter:
     def _refuse_unknown(
         self, op: Operator, declared: Input, allowed: Sequence[ElementType]
     ) -> NoReturn:
-        carried = [t for t in allowed if _python_ops.can_carry(_python_ops.carried(op, t))]
-        types = " or ".join(t.name for t in carried)
+        carried = []
+        for type_ in allowed:
+            if _python_ops.can_carry(_python_ops.carried(op, type_)):
+                carried.append(type_.name)
+        types = " or ".join(carried)
         raise ort_state.NotImplemented(
             f"{op.name}: input {declared.name!r} must be {types}, known when the model is loaded, "
             "with backend='python': got a type that the model does not tell. Declare its type in "
@@ -235,11 +246,13 @@ class _Rewriter:
         self, python: _python_ops.PythonOp, declared: Input, state: NDArray[np.uint32]
     ) -> ir.Value:
         """What stands for an input that a node leaves out: this state, or an empty tensor."""
-        type_ = python.inputs[python.operator.inputs.index(declared)]
+        index = python.operator.inputs.index(declared)
+        type_ = python.inputs[index]
         array = state if declared.role is Role.STATE else np.zeros(0, type_.dtype)
-        key = type_, array.tobytes()
+        key = (type_, array.tobytes())
         if key not in self._absent:
-            value = ir.val(self._new_name(f"no_{type_.name}"), const_value=ir.tensor(array))
+            name = self._new_name(f"no_{type_.name}")
+            value = ir.val(name, const_value=ir.tensor(array))
             self._graph.register_initializer(value)
             self._absent[key] = value
         return self._absent[key]

@@ -44,7 +44,9 @@ def can_carry(values: ElementType) -> bool:
 
 def carried(op: Operator, values: ElementType) -> ElementType:
     """The type that goes over for values of this type: data of 16 bits go both ways in f32."""
-    return values if can_carry(values) or op.type_input is None else F32
+    if can_carry(values) or op.type_input is None:
+        return values
+    return F32
 
 
 def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
@@ -57,7 +59,8 @@ def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
     if declared.role is Role.DATA:
         # Its type is that of the values: see `carried`.
         return (values if can_carry(values) else F32,)
-    return tuple(t for t in declared.types or (values,) if can_carry(t))
+    types = declared.types or (values,)
+    return tuple(type_ for type_ in types if can_carry(type_))
 
 
 @dataclass(frozen=True)
@@ -73,21 +76,28 @@ class PythonOp:
     def name(self) -> str:
         """The operator's name with the types."""
         types = (self.values, *self.inputs)
-        return "_".join([self.operator.name, *(each.name for each in types)])
+        names = [type_.name for type_ in types]
+        return "_".join([self.operator.name, *names])
 
 
 def python_op(
     op: Operator, values: ElementType, given: Mapping[str, ElementType | None]
 ) -> PythonOp:
     """The Python op for values of this type that needs the fewest casts of the given inputs."""
-    pairs = ((types_of(declared, values), given.get(declared.name)) for declared in op.inputs)
-    inputs = tuple(wanted if wanted in types else types[0] for types, wanted in pairs)
-    return PythonOp(op, values, inputs)
+    inputs = []
+    for declared in op.inputs:
+        types = types_of(declared, values)
+        wanted = given.get(declared.name)
+        inputs.append(wanted if wanted in types else types[0])
+    return PythonOp(op, values, tuple(inputs))
 
 
 def _python_ops(op: Operator) -> Iterator[PythonOp]:
-    for values in (t for t in op.output_types if can_carry(carried(op, t))):
-        for inputs in itertools.product(*(types_of(i, values) for i in op.inputs)):
+    for values in op.output_types:
+        if not can_carry(carried(op, values)):
+            continue
+        types = [types_of(declared, values) for declared in op.inputs]
+        for inputs in itertools.product(*types):
             yield PythonOp(op, values, inputs)
 
 
@@ -161,16 +171,20 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
     op = python.operator
 
     def compute(run: Any, *inputs: Any, **attributes: Any) -> tuple[_HandedOver, ...]:
-        named = {i.name: value for i, value in zip(op.inputs, inputs, strict=True)}
+        named = {}
+        for declared, value in zip(op.inputs, inputs, strict=True):
+            named[declared.name] = value
         results: tuple[np.ndarray[Any, Any], ...]
         try:
             if op.type_input is None:
                 results = call.run(op, fastest_fill, named, attributes, is_copied=True)
             else:
                 data = named[op.type_input.name]
-                named[op.type_input.name] = data.astype(python.values.dtype, copy=False)
+                wide = data.astype(python.values.dtype, copy=False)
+                named[op.type_input.name] = wide
                 first, *others = call.run(op, fastest_fill, named, attributes, is_copied=True)
-                results = first.astype(data.dtype, copy=False), *others
+                first = first.astype(data.dtype, copy=False)
+                results = (first, *others)
             _check_room(op, results)
         except BaseException as error:
             REFUSALS.record(int(run), error)
@@ -191,7 +205,8 @@ def _check_room(op: Operator, results: tuple[np.ndarray[Any, Any], ...]) -> None
     Twice, since its arena takes memory in powers of two.
     """
     try:
-        leave_room(2 * sum(result.nbytes for result in results))
+        size = sum(result.nbytes for result in results)
+        leave_room(2 * size)
     except MemoryError:
         checks.refuse_out_of_memory(op)
 

@@ -43,7 +43,8 @@ class PythonPlan(SessionPlan):
 
         onnxruntime-extensions makes the copies, and ends the process where it cannot.
         """
-        size = sum(_feeds.bytes_of(given[name]) for name in self.copied if name in given)
+        inputs = [given[name] for name in self.copied if name in given]
+        size = sum(_feeds.bytes_of(value) for value in inputs)
         try:
             _python_ops.leave_room(size)
         except MemoryError:
@@ -64,7 +65,8 @@ class PythonPlan(SessionPlan):
                 options.terminate = True
 
         number = _python_ops.REFUSALS.open(stop)
-        hidden = dict.fromkeys(self.hidden_inputs, np.array(number, np.int64))
+        array = np.array(number, np.int64)
+        hidden = dict.fromkeys(self.hidden_inputs, array)
         return PythonRun(options, hidden, number)
 
 

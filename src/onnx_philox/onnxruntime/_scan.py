@@ -79,7 +79,8 @@ def outline(model: Buffer) -> Outline:
     for field in found[_FUNCTIONS]:
         function = Message.within(model, field)
         imports += function.messages(_FUNCTION_OPSETS)
-    opsets = [i.integer(_OPSET_VERSION) for i in imports if i.text(_OPSET_DOMAIN) == _DOMAIN]
+    ours = [each for each in imports if each.text(_OPSET_DOMAIN) == _DOMAIN]
+    opsets = [each.integer(_OPSET_VERSION) for each in ours]
     (graph,) = found[_GRAPH]
     return Outline(opsets, graph, bool(found[_FUNCTIONS]))
 
@@ -91,9 +92,10 @@ class Graph:
         self._model = model
         self._fields = list(fields(model, where.value, where.end))
         self._outer = outer
-        self._read: dict[tuple[bytes, ...], tuple[list[str], bool]] = (
-            {} if outer is None else outer._read
-        )
+        # What was read of attributes is shared by all graphs of a model.
+        self._read: dict[tuple[bytes, ...], tuple[list[str], bool]] = {}
+        if outer is not None:
+            self._read = outer._read
 
     def has_empty_end(self) -> bool:
         """Whether a node of the domain, here or in a graph inside, ends with an input of no name.
@@ -105,7 +107,9 @@ class Graph:
         found = False
         for node in self._with(_IS_OF_DOMAIN):
             if node.text(_NODE_DOMAIN) == _DOMAIN:
-                if op := OPERATORS.get(node.text(_OP_TYPE).decode(errors="replace")):
+                op_type = node.text(_OP_TYPE).decode(errors="replace")
+                op = OPERATORS.get(op_type)
+                if op:
                     self._check(op, node)
                 found |= node.texts(_INPUTS)[-1:] == [b""]
                 continue
@@ -119,8 +123,9 @@ class Graph:
         outputs = node.texts(_OUTPUTS)
         checks.check_counts(op, len(inputs), len(outputs))
         # Nodes differ in their stream alone.
-        given = (a for a in node.texts(_ATTRIBUTES) if not a.startswith(_IS_OP_SEED))
-        names, is_f16 = self._attributes(tuple(given))
+        attributes = node.texts(_ATTRIBUTES)
+        given = tuple(each for each in attributes if not each.startswith(_IS_OP_SEED))
+        names, is_f16 = self._attributes(given)
         checks.check_attribute_names(op, names)
         if not is_f16 or _is_widened(outputs):
             return
@@ -129,21 +134,26 @@ class Graph:
         known = {declared.name: UNKNOWN for declared, name in pairs if name}
         for declared, name in pairs:
             if not declared.types and self._is_f32(name):
-                checks.check_node(op, {**known, declared.name: Known(F32)}, {OUTPUT_TYPE: F16.name})
+                inputs_of_f32 = {**known, declared.name: Known(F32)}
+                checks.check_node(op, inputs_of_f32, {OUTPUT_TYPE: F16.name})
 
     def _attributes(self, given: tuple[bytes, ...]) -> tuple[list[str], bool]:
         """Their names, and whether values of f16 are asked for; many nodes have the same ones."""
         if given not in self._read:
             read = [Message(attribute, 0, len(attribute)) for attribute in given]
-            texts = [
-                (m.text(_ATTRIBUTE_NAME).decode(errors="replace"), m.text(_STRING)) for m in read
-            ]
-            self._read[given] = [n for n, _ in texts], (OUTPUT_TYPE, F16.name.encode()) in texts
+            texts = []
+            for message in read:
+                name = message.text(_ATTRIBUTE_NAME).decode(errors="replace")
+                texts.append((name, message.text(_STRING)))
+            names = [name for name, _ in texts]
+            self._read[given] = names, (OUTPUT_TYPE, F16.name.encode()) in texts
         return self._read[given]
 
     def _is_f32(self, name: bytes) -> bool:
         """Whether the model says so of a value."""
-        return name in self._f32 or (self._outer is not None and self._outer._is_f32(name))
+        if name in self._f32:
+            return True
+        return self._outer is not None and self._outer._is_f32(name)
 
     @cached_property
     def _f32(self) -> set[bytes]:

@@ -41,7 +41,10 @@ class SessionBackend(_backends.Backend, Protocol):
         """Prepares a model; raises InvalidArgument for bad input."""
 
 
-BACKENDS: dict[str, SessionBackend] = {"native": _native_backend, "python": _python_backend}
+BACKENDS: dict[
+    str,
+    SessionBackend,
+] = {"native": _native_backend, "python": _python_backend}
 """Best first."""
 
 

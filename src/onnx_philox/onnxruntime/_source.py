@@ -59,7 +59,7 @@ class Source:
         return self.needs_graph
 
     def scanned(self, model: Buffer) -> Source:
-        """It with all that its bytes say, which are read once."""
+        """The source with all that its bytes say; they are read once."""
         outline = _scan.outline(model)
         found = replace(self, outline=outline)
         if not outline.opsets:

@@ -31,12 +31,14 @@ def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
     """
     elements = array.reshape(-1)
     if np.issubdtype(array.dtype, np.integer):
-        numbers = ", ".join(str(x) for x in elements.tolist())
+        texts = [str(x) for x in elements.tolist()]
     else:
-        numbers = ", ".join(float(x).hex() for x in elements)
+        texts = [float(x).hex() for x in elements]
+    numbers = ", ".join(texts)
     if len(types) == 1:
         return numbers
-    return f"{BY_DTYPE[array.dtype].name}: {numbers}"
+    type_ = BY_DTYPE[array.dtype]
+    return f"{type_.name}: {numbers}"
 
 
 def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
@@ -44,7 +46,8 @@ def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
     name, _, numbers = text.rpartition(": ")
     type_ = BY_NAME[name] if name else types[0]
     parse = float.fromhex if type_.is_float else int
-    return np.array([parse(x) for x in numbers.split(",") if x], type_.dtype)
+    elements = [parse(x) for x in numbers.split(",") if x]
+    return np.array(elements, type_.dtype)
 
 
 def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
@@ -54,8 +57,9 @@ def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
     arrived = arrived.reshape(-1)
     if np.issubdtype(kept.dtype, np.integer):
         clamped = np.clip(kept, _INT32.min, _INT32.max) if kept.size else kept
-        same = (arrived == clamped) | (arrived == kept.astype(np.int32))
-        return bool((same | (arrived == kept)).all())
+        wrapped = kept.astype(np.int32)
+        same = (arrived == kept) | (arrived == clamped) | (arrived == wrapped)
+        return bool(same.all())
     # A conversion clamps wide numbers to a narrow type's largest.
     largest = float(ml_dtypes.finfo(arrived.dtype).max)  # type: ignore[no-untyped-call]
     one = np.clip(arrived.astype(np.float64), -largest, largest)

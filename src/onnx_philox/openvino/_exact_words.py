@@ -21,7 +21,11 @@ _INT32 = np.iinfo(np.int32)
 _F32_INTEGERS = 2**24
 
 
-def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | None:
+# What is inexact, and what is allowed in its place.
+_Altered = tuple[str, str]
+
+
+def altered_part(output: ov.Output, upstream: Upstream) -> _Altered | None:
     """What the CPU plugin would compute differently on the way to a uint32 output.
 
     Returns what is inexact, and what is allowed in its place; None if all is exact.
@@ -33,12 +37,14 @@ def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | Non
         node = stack.pop()
         value = _constant(node, upstream)
         if value is not None:
-            found = _clamped(node, value, is_whole=len(seen) == 1)
+            is_whole = len(seen) == 1
+            found = _clamped(node, value, is_whole=is_whole)
         elif _is_end(node):
             continue
         else:
             found = _inexact(node, upstream)
-            for source, _ in reversed(list(_followed(node, upstream))):
+            followed = list(_followed(node, upstream))
+            for source, _ in reversed(followed):
                 if source.get_name() not in seen:
                     seen.add(source.get_name())
                     stack.append(source)
@@ -61,7 +67,8 @@ def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]
         source = node.input_value(index).get_node()
         role = exact.role(index)
         # A constant place may be clamped, like the end of a Slice: it still lies beyond the end.
-        if role == "d" or (role == "p" and upstream.value_of(source) is None):
+        is_place = role == "p" and upstream.value_of(source) is None
+        if role == "d" or is_place:
             yield source, role
 
 
@@ -72,24 +79,28 @@ def _constant(node: ov.Node, upstream: Upstream) -> NDArray[Any] | None:
     return upstream.value_of(node)
 
 
-def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str, str] | None:
+def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> _Altered | None:
     """What the plugin changes of a constant, which may be all that there is."""
-    outside = value[(value < _INT32.min) | (value > _INT32.max)].tolist()
+    is_outside = (value < _INT32.min) | (value > _INT32.max)
+    outside = value[is_outside].tolist()
     if not outside:
         return None
     kind = node.get_output_element_type(0).get_type_name()
     furthest = max(outside, key=lambda x: max(x, ~x))
     if is_whole:
         given = say.CONSTANTS_WITH.format(value.size, kind, furthest)
-        return given, say.WHOLE_CONSTANT.format(openvino_plugin.MAX_ELEMENTS)
-    return say.MERGED_FROM.format(kind, furthest), say.CLAMPED_CONSTANTS
+        allowed = say.WHOLE_CONSTANT.format(openvino_plugin.MAX_ELEMENTS)
+        return given, allowed
+    given = say.MERGED_FROM.format(kind, furthest)
+    return given, say.CLAMPED_CONSTANTS
 
 
-def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
+def _inexact(node: ov.Node, upstream: Upstream) -> _Altered | None:
     """What is inexact in a node itself, whatever its inputs."""
     name = node.get_type_name()
     exact = openvino_plugin.EXACT.get(name)
-    allowed = say.EXACT_NODES.format(", ".join(sorted(openvino_plugin.EXACT)))
+    names = ", ".join(sorted(openvino_plugin.EXACT))
+    allowed = say.EXACT_NODES.format(names)
     if exact is None:
         return say.COMPUTED_BY.format(name), allowed
     kind = node.get_output_element_type(0).get_type_name()
@@ -99,21 +110,24 @@ def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
             return say.CONVERTED_BY.format(name, source, kind), allowed
     elif kind not in exact.types:
         return say.COMPUTED_BY_OF.format(name, kind), allowed
-    if name == "Select" and (found := _chosen_in_f32(node, upstream)) is not None:
-        return found
+    if name == "Select":
+        found = _chosen_in_f32(node, upstream)
+        if found is not None:
+            return found
     reduction = node.get_attributes().get("reduction", "none")
     if reduction != "none":
         return say.COMPUTED_BY_WITH.format(name, reduction), allowed
     for index in range(node.get_input_size()):
         if exact.role(index) == "v":
-            size = _magnitude(node.input_value(index).get_node(), upstream)
+            source = node.input_value(index).get_node()
+            size = _magnitude(source, upstream)
             if size is None or size > _F32_INTEGERS:
                 value = say.A_COMPUTED_VALUE if size is None else size
                 return say.COMPUTED_BY_WITH.format(name, value), say.PADDING
     return None
 
 
-def _chosen_in_f32(select: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
+def _chosen_in_f32(select: ov.Node, upstream: Upstream) -> _Altered | None:
     """The condition by which the plugin chooses in f32, of which it makes one node with the Select.
 
     What lies between the two may be a node that OpenVINO removes.
@@ -141,7 +155,8 @@ def _chosen_in_f32(select: ov.Node, upstream: Upstream) -> tuple[str, str] | Non
 
 def _is_dynamic(node: ov.Node) -> bool:
     """Whether the plugin takes a node for one of a dynamic shape: its inputs count, too."""
-    shapes = [value.get_partial_shape() for value in (*node.input_values(), *node.outputs())]
+    values = [*node.input_values(), *node.outputs()]
+    shapes = [value.get_partial_shape() for value in values]
     return any(shape.is_dynamic for shape in shapes)
 
 
@@ -149,18 +164,23 @@ def _is_dynamic(node: ov.Node) -> bool:
 def _chooses_exactly() -> bool:
     """Whether the plugin chooses integers of a static shape exactly on this processor: it tries."""
     condition = opset8.parameter([1], np.bool_)
-    words = [opset8.parameter([1], np.int32) for _ in range(2)]
-    chosen = opset8.select(opset8.logical_not(condition), *words)
-    model = ov.Model([chosen], [condition, *words], "chosen")
+    one = opset8.parameter([1], np.int32)
+    other = opset8.parameter([1], np.int32)
+    chosen = opset8.select(opset8.logical_not(condition), one, other)
+    model = ov.Model([chosen], [condition, one, other], "chosen")
     try:
-        compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        settings = {"INFERENCE_PRECISION_HINT": "f32"}
+        compiled = ov.Core().compile_model(model, "CPU", settings)
     except RuntimeError:
-        return True  # There is no such device.
+        # There is no such device.
+        return True
     # f32 does not hold it.
     odd = np.array([_F32_INTEGERS + 1], np.int32)
     request = compiled.create_infer_request()
-    requests.run(request, [np.array([False]), odd, odd])
-    return bool(request.get_output_tensor().data[0] == odd[0])
+    inputs = [np.array([False]), odd, odd]
+    requests.run(request, inputs)
+    drawn = request.get_output_tensor().data
+    return bool(drawn[0] == odd[0])
 
 
 def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
@@ -169,10 +189,12 @@ def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
         return None
     if value.size == 0:
         return 0
-    return max(abs(int(value.max())), abs(int(value.min())))
+    largest = int(value.max())
+    smallest = int(value.min())
+    return max(abs(largest), abs(smallest))
 
 
-def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
+def _merged_beyond(node: ov.Node, upstream: Upstream) -> _Altered | None:
     """The constants on one path to a node that are clamped after OpenVINO merges them."""
     # For each node a bound above all sums and products of those on a path to it, and how many they
     # are.
@@ -197,7 +219,8 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
                     bound = bound * (size + 1)
                     count = count + 1
         if count > 1 and bound > _INT32.max:
-            given = say.MERGED_CONSTANTS.format(", ".join(openvino_plugin.MERGED), count)
+            names = ", ".join(openvino_plugin.MERGED)
+            given = say.MERGED_CONSTANTS.format(names, count)
             return given, say.ONE_CONSTANT
         known[node.get_name()] = bound, count
     return None

@@ -22,6 +22,7 @@ from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import is_ours, state_of
 from onnx_philox._openvino_models.upstream import Upstream
+from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE
 
 ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
     U32: (U32, I32),
@@ -46,10 +47,12 @@ def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
     as it sees an i64 that became i32.
     """
     wide = list(inputs)
-    for index, (declared, source) in enumerate(zip(op.inputs, inputs, strict=False)):
+    pairs = zip(op.inputs, inputs, strict=False)
+    for index, (declared, source) in enumerate(pairs):
         is_narrow = declared.role is Role.SHAPE and source.get_element_type() == ov.Type.i32
         if is_narrow and op.outputs[0].type is BOOL:
-            wide[index] = opset8.convert(source, "i64").output(0)
+            convert = opset8.convert(source, "i64")
+            wide[index] = convert.output(0)
     return wide
 
 
@@ -69,7 +72,9 @@ def read_wide(node: Any, known: dict[str, bool] | None) -> dict[str, bool]:
     sources = dict(zip(op.inputs, node.input_values(), strict=False))
     if known is None:
         is_bool = any(output.type is BOOL for output in op.outputs)
-        roles = {Role.ROW_NUMBERS} if is_bool else {Role.ROW_NUMBERS, Role.SHAPE}
+        roles = {Role.ROW_NUMBERS}
+        if not is_bool:
+            roles.add(Role.SHAPE)
         return {
             declared.name: False
             for declared, source in sources.items()
@@ -110,7 +115,8 @@ def computed_type(
     for declared in op.inputs:
         is_of_values = not declared.types or declared is op.type_input
         if is_of_values and declared.name in sources:
-            return arrays.element_type(sources[declared.name].get_element_type())
+            source = sources[declared.name]
+            return arrays.element_type(source.get_element_type())
     return values
 
 
@@ -177,13 +183,17 @@ def narrowed_text(
     if is_signed:
         state = f" {openvino_plugin.SIGNED_STATE_MARK}"
     of_logits = was.get("logits")
-    if of_logits in (F16, BF16) and sources["logits"].get_element_type() == ov.Type.f32:
+    is_f32 = of_logits is not None and sources["logits"].get_element_type() == ov.Type.f32
+    if is_f32 and of_logits in (F16, BF16):
         return of_logits.name + state
     is_narrowed = has_narrowed_integers(op, sources, is_signed=is_signed)
     for declared in op.inputs:
         source = sources.get(declared.name)
-        arrived = None if source is None else arrived_type(declared, source, is_signed=is_signed)
-        is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
+        if source is None:
+            continue
+        arrived = arrived_type(declared, source, is_signed=is_signed)
+        if arrived is not None and arrived not in types_of(declared, values):
+            is_narrowed = True
     data = op.type_input
     if data is None:
         if not is_narrowed:
@@ -243,10 +253,13 @@ def add_witness(input_: ov.Input, upstream: Upstream) -> None:
     Convert has no mark, so it becomes one to f16 and shows it.
     """
     source = input_.get_source_output()
-    if source.get_element_type() != ov.Type.f32 or upstream.value_of(source.get_node()) is None:
+    if source.get_element_type() != ov.Type.f32:
+        return
+    if upstream.value_of(source.get_node()) is None:
         return
     if _witness(input_, upstream) is None:
-        input_.replace_source_output(opset8.convert(source, "f32").output(0))
+        convert = opset8.convert(source, "f32")
+        input_.replace_source_output(convert.output(0))
 
 
 def marked_input(input_: ov.Input, upstream: Upstream) -> ov.Input:
@@ -255,6 +268,27 @@ def marked_input(input_: ov.Input, upstream: Upstream) -> ov.Input:
     if witness is None:
         return input_
     return witness.input(0)
+
+
+def keep_in_files(own: ov.Input, upstream: Upstream, *, is_constant: bool) -> None:
+    """Protects constants, also those upstream of an input, from being saved in f16.
+
+    The plugin reads saved f16 constants back in the declared type, and nothing distinguishes them
+    from constants that replaced them.
+    """
+    marked = marked_input(own, upstream)
+    info = marked.get_rt_info()
+    if marked.get_node().get_name() != own.get_node().get_name():
+        # The witness has the mark instead.
+        own_info = own.get_rt_info()
+        if PRECISION_SENSITIVE in own_info:
+            del own_info[PRECISION_SENSITIVE]
+    source = own.get_source_output().get_node()
+    if is_constant or upstream.is_constant(source):
+        info[PRECISION_SENSITIVE] = ""
+    elif PRECISION_SENSITIVE in info:
+        # On anything else, the mark would reach the weights of all nodes upstream.
+        del info[PRECISION_SENSITIVE]
 
 
 def _witness(input_: ov.Input, upstream: Upstream) -> ov.Node | None:

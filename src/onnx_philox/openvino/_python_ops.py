@@ -19,7 +19,6 @@ from onnx_philox._contract import sentences as say
 from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.openvino_plugin import (
     CAPTURED,
-    MAX_ELEMENTS,
     NARROWED,
     NARROWED_ALL,
     SIGNED_STATE_MARK,
@@ -32,23 +31,17 @@ from onnx_philox._contract.types import (
     BY_DTYPE,
     F16,
     F32,
-    F64,
     I32,
-    I64,
     U32,
     ElementType,
 )
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._openvino_models import arrays, upstream
-from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _narrowing, _rounded
+from onnx_philox.openvino import _arrival, _clamped, _constants, _folded, _narrowing, _rounded
 from onnx_philox.openvino._constants import captured, is_captured
 from onnx_philox.openvino._shapes import as_dimensions, values_shape
-from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE, surroundings
-
-# The types that the plugin narrows: only captured constants arrive exactly.
-_CONSTANT_ONLY = (I64, F64)
-_SMALL_CONSTANT = say.SMALL_CONSTANT.format(MAX_ELEMENTS)
+from onnx_philox.openvino._surroundings import surroundings
 
 
 class RandomOp(ov.Op):  # type: ignore[misc]
@@ -62,12 +55,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # the uint32 result to 2^31-1.
         self.get_rt_info()["DisableConstantFolding_0"] = ""
         op = self.operator
-        own = {a.name: a.type() if a.default is None else a.default for a in op.attributes}
+        own: dict[str, int | str] = {}
+        for attribute in op.attributes:
+            default = attribute.default
+            own[attribute.name] = attribute.type() if default is None else default
         empty = {captured(i): "" for i in op.inputs if is_captured(i)}
         self._attributes: dict[str, int | str] = {**own, **empty, **attributes}
         # Attributes that the operator does not have, to be refused.
-        strange = [n for n in attributes if n not in own and not n.startswith(CAPTURED)]
-        self._unknown = {name: attributes[name] for name in strange}
+        self._unknown: dict[str, int | str] = {}
+        for name, value in attributes.items():
+            if name not in own and not name.startswith(CAPTURED):
+                self._unknown[name] = value
         self._past = Past(0)
         self._declared: dict[str, ElementType] = {}
         self.wide: dict[str, bool] = {}
@@ -104,15 +102,20 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         is_read = Past.VALIDATED not in self._past
         if is_read:
             self._past |= Past.FROM_FILE
-            given = dict.fromkeys(attribute_names.mistakes(self.operator), "")
+            mistakes = attribute_names.mistakes(self.operator)
+            given = dict.fromkeys(mistakes, "")
             visitor.on_attributes(given)
             self._unknown |= {name: value for name, value in given.items() if value}
-        own = self._attributes if is_read else self.operator.written(self._attributes)
+            own = self._attributes
+        else:
+            own = self.operator.written(self._attributes)
         visitor.on_attributes(own)
         if self._clamp or is_read:
             self._clamp = _clamped.visited(self.operator, visitor, self._clamp)
         self._rounded = _rounded.visited(self, visitor, self._rounded, self._past)
-        narrowed = "" if is_read else self._narrowed_text()
+        narrowed = ""
+        if not is_read:
+            narrowed = self._narrowed_text()
         if narrowed or is_read:
             shown = {NARROWED: narrowed}
             visitor.on_attributes(shown)
@@ -128,27 +131,36 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def validate_and_infer_types(self) -> None:
         """Checks all that is known, captures constants, and sets the outputs' types and shapes."""
         op = self.operator
-        if self._settled is not None and self._settled == self._all_that_counts():
+        is_settled = self._settled is not None
+        if is_settled and self._settled == self._all_that_counts():
             return
         self._upstream = upstream.Upstream()
-        self.wide = _narrowing.read_wide(self, self.wide if Past.CLONED in self._past else None)
+        known_wide = self.wide if Past.CLONED in self._past else None
+        self.wide = _narrowing.read_wide(self, known_wide)
         for declared in op.inputs[: self.get_input_size()]:
             if declared.name == _clamped.PROBABILITIES and not self._clamp:
-                self._clamp = _clamped.take_before_clamp(self._input(declared))
+                probabilities = self._input(declared)
+                self._clamp = _clamped.take_before_clamp(probabilities)
         sources = self._sources()
         self._note_declared(self._attributes_type(), sources)
         values = self._attributes_type()
-        is_half_new = Past.ROUNDED not in self._past and self._meet_half(self._sources())
+        is_half_new = False
+        if Past.ROUNDED not in self._past:
+            is_half_new = self._meet_half(self._sources())
         sources = self._sources()
         known: dict[str, Known | None] = {}
         for declared in op.inputs:
             source = sources.get(declared.name)
-            known[declared.name] = None if source is None else self._known(declared, values, source)
+            if source is None:
+                known[declared.name] = None
+            else:
+                known[declared.name] = self._known(declared, values, source)
         attributes = checks.check_node(op, known, self._own_attributes())
         values = checks.output_type(op, attributes, known)
         self._add_state(sources)
         for declared in op.inputs:
-            self._check_arrival(declared, values, sources.get(declared.name))
+            source = sources.get(declared.name)
+            self._check_arrival(declared, values, source)
         self._set_outputs(op, values, sources)
         if is_half_new and values is F32:
             # Once only: the plugin merges these into the nodes after them.
@@ -156,13 +168,23 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._past |= Past.VALIDATED
         self._upstream = upstream.Upstream()
         # The nodes downstream count, too, where the plugin narrows the values.
-        self._settled = None if values in _narrowing.NARROWER else self._all_that_counts()
+        self._settled = None
+        if values not in _narrowing.NARROWER:
+            self._settled = self._all_that_counts()
 
     def _all_that_counts(self) -> tuple[Any, ...] | None:
         """All that a validation reads, to be compared; None if that is too much."""
         around = surroundings(self)
-        own = (dict(self._attributes), dict(self._unknown), dict(self._declared))
-        return around and (self._past, self._clamp, *own, *around)
+        if around is None:
+            return None
+        return (
+            self._past,
+            self._clamp,
+            dict(self._attributes),
+            dict(self._unknown),
+            dict(self._declared),
+            *around,
+        )
 
     @float_environment.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
@@ -170,10 +192,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         op = self.operator
         attributes = self._own_attributes()
         values = self._attributes_type()
-        named = {
-            declared.name: self._input_array(declared, tensor, values)
-            for declared, tensor in zip(op.inputs, inputs, strict=False)
-        }
+        named = {}
+        for declared, tensor in zip(op.inputs, inputs, strict=False):
+            named[declared.name] = self._input_array(declared, tensor, values)
         results = call.run(op, fastest_fill, named, attributes, is_copied=True)
         if _folded.is_folded(self, inputs, self._past):
             self._refuse_altered_results(results)
@@ -184,11 +205,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _refuse_altered_results(self, results: Sequence[NDArray[Any]]) -> None:
         op = self.operator
-        for index, (declared, result) in enumerate(zip(op.outputs, results, strict=True)):
+        with_results = zip(op.outputs, results, strict=True)
+        for index, (declared, result) in enumerate(with_results):
             has_left = Past.LEFT in self._past and not declared.is_state
             altered = _folded.altered(self.output(index), result, has_left=has_left)
             if altered is not None:
-                checks.refuse(op, say.OUTPUT.format(declared.name), *altered)
+                what = say.OUTPUT.format(declared.name)
+                checks.refuse(op, what, *altered)
 
     def _attributes_type(self) -> ElementType:
         """The type of the values, or any where that is the type of an input."""
@@ -203,17 +226,23 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         By the state's type it will know when the plugin turns booleans into u8.
         """
         op = self.operator
-        is_needed = any(o.type is BOOL for o in op.outputs)
-        if Past.CLONED in self._past or not is_needed or op.has_shape or "state" in sources:
+        is_needed = any(output.type is BOOL for output in op.outputs)
+        if not is_needed or Past.CLONED in self._past:
+            return
+        if op.has_shape or "state" in sources:
             return
         generator = alignment.generator_of(self._attributes)
         state, self._attributes = generator.left_out(self._attributes)
-        self.set_argument(len(op.inputs) - 1, arrays.constant(state).output(0))
-        sources["state"] = self.input_value(len(op.inputs) - 1)
-        self._known(op.input("state"), self._attributes_type(), sources["state"])
+        place = len(op.inputs) - 1
+        constant = arrays.constant(state)
+        self.set_argument(place, constant.output(0))
+        source = self.input_value(place)
+        sources["state"] = source
+        self._known(op.input("state"), self._attributes_type(), source)
 
     def _own_attributes(self) -> dict[str, Any]:
-        own = {a.name: self._attributes[a.name] for a in self.operator.attributes}
+        names = [attribute.name for attribute in self.operator.attributes]
+        own = {name: self._attributes[name] for name in names}
         return self._unknown | own
 
     def _sources(self) -> dict[str, ov.Output]:
@@ -229,9 +258,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         shape = arrays.known_dimensions(source.get_partial_shape())
         if declared.role is Role.SHAPE:
             value = self._shape_value(source)
-            return Known(arrived, shape) if value is None else Known(arrived, value.shape, value)
+            if value is None:
+                return Known(arrived, shape)
+            return Known(arrived, value.shape, value)
         if declared.role is Role.DATA:
-            return Known(self._declared.get(declared.name, arrived), shape)
+            type_ = self._declared.get(declared.name, arrived)
+            return Known(type_, shape)
         value = self._capture(declared, types, source)
         if value is not None:
             return Known(BY_DTYPE[value.dtype], shape, value)
@@ -245,11 +277,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _arrived(self, declared: Input, source: ov.Output) -> ElementType | np.dtype[Any] | None:
         """The type of an input; that of words for a state that is declared int32."""
-        return _narrowing.arrived_type(declared, source, is_signed=Past.SIGNED_STATE in self._past)
+        is_signed = Past.SIGNED_STATE in self._past
+        return _narrowing.arrived_type(declared, source, is_signed=is_signed)
 
     def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
         value = self._upstream.value_of(source.get_node())
-        return None if value is None else as_dimensions(value)
+        if value is None:
+            return None
+        return as_dimensions(value)
 
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
         """Records the types of numbers as long as only the user can have chosen them."""
@@ -271,7 +306,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 self._declared[declared.name] = type_
         # Data tell of the precision f16 by themselves.
         if values is F32 and not is_clone and self.operator.type_input is None:
-            for declared, _ in _narrowing.numbers_of(self.operator, sources)[:1]:
+            numbers = _narrowing.numbers_of(self.operator, sources)
+            if numbers:
+                declared, _ = numbers[0]
                 _narrowing.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
@@ -288,9 +325,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 continue
             self._past |= Past.ROUNDED
             is_parameter = source.get_node().get_type_name() == "Parameter"
-            if declared.role is Role.DATA and is_parameter:
-                continue
-            if declared.role is not Role.DATA and self._attributes[captured(declared)]:
+            if declared.role is Role.DATA:
+                if is_parameter:
+                    continue
+            elif self._attributes[captured(declared)]:
                 continue
             if is_parameter:
                 what = say.INPUT.format(declared.name)
@@ -301,22 +339,28 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return Past.ROUNDED in self._past
 
     def _input(self, declared: Input) -> Any:
-        return self.input(self.operator.inputs.index(declared))
+        index = self.operator.inputs.index(declared)
+        return self.input(index)
 
     def _narrowed_text(self) -> str:
         """What IR says about a validated node whose inputs the plugin changed; empty for others."""
-        is_signed = Past.SIGNED_STATE in self._past
-        values = self._attributes_type()
-        declared = self._declared
         return _narrowing.narrowed_text(
-            self.operator, self._sources(), values, declared, is_signed=is_signed
+            self.operator,
+            self._sources(),
+            self._attributes_type(),
+            self._declared,
+            is_signed=Past.SIGNED_STATE in self._past,
         )
 
     def _read_narrowed(self, text: str) -> None:
         """Takes back what `_narrowed_text` told IR."""
         first, _, state = text.partition(" ")
-        named = [i for i in self.operator.inputs if i.role in (Role.LOGITS, Role.DATA)]
-        self._declared |= {i.name: t for i in named for t in i.types if t.name == first}
+        for declared in self.operator.inputs:
+            if declared.role not in (Role.LOGITS, Role.DATA):
+                continue
+            for type_ in declared.types:
+                if type_.name == first:
+                    self._declared[declared.name] = type_
         if first != NARROWED_ALL and not self._declared:
             return
         self._past |= Past.VALIDATED | Past.CLONED | Past.ROUNDED
@@ -329,8 +373,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = captured(declared)
         is_clamped = self._is_clamped(declared)
-        value = None if is_clamped else self._upstream.value_of(source.get_node())
-        self._keep_in_files(declared, source, is_constant=value is not None)
+        value = None
+        if not is_clamped:
+            value = self._upstream.value_of(source.get_node())
+        own = self._input(declared)
+        is_constant = value is not None
+        _narrowing.keep_in_files(own, self._upstream, is_constant=is_constant)
         if value is None:
             self._attributes[name] = ""
             return None
@@ -346,7 +394,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             # A constant of the declared type is right. Any other may be the captured one as changed
             # by the plugin or by saving in f16; at the precision f16, even one of the declared type
             # may.
-            if not (is_direct and is_declared) and _constants.agree(kept, value):
+            is_exact = is_direct and is_declared
+            if not is_exact and _constants.agree(kept, value):
                 return kept.reshape(value.shape)
         if arrived not in types:
             self._attributes[name] = ""
@@ -357,80 +406,56 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _is_clamped(self, declared: Input) -> bool:
         return bool(self._clamp) and declared.name == _clamped.PROBABILITIES
 
-    def _keep_in_files(self, declared: Input, source: ov.Output, *, is_constant: bool) -> None:
-        """Protects constants, also those upstream of an input, from being saved in f16.
-
-        The plugin reads saved f16 constants back in the declared type, and nothing distinguishes
-        them from constants that replaced them.
-        """
-        own = self._input(declared)
-        marked = _narrowing.marked_input(own, self._upstream)
-        info = marked.get_rt_info()
-        if marked.get_node().get_name() != own.get_node().get_name():
-            # The witness has the mark instead.
-            own_info = own.get_rt_info()
-            if PRECISION_SENSITIVE in own_info:
-                del own_info[PRECISION_SENSITIVE]
-        if is_constant or self._upstream.is_constant(source.get_node()):
-            info[PRECISION_SENSITIVE] = ""
-        elif PRECISION_SENSITIVE in info:
-            # On anything else, the mark would reach the weights of all nodes upstream.
-            del info[PRECISION_SENSITIVE]
-
     def _check_arrival(
         self, declared: Input, values: ElementType, source: ov.Output | None
     ) -> None:
         """Refuses inputs that the CPU plugin would hand over changed."""
-        if source is None or not is_captured(declared) or self._attributes[captured(declared)]:
+        if source is None or not is_captured(declared):
             return
-        if declared.optional and source.get_partial_shape() == ov.PartialShape([0]):
+        if self._attributes[captured(declared)]:
+            return
+        is_empty = source.get_partial_shape() == ov.PartialShape([0])
+        if declared.optional and is_empty:
             # An empty tensor stands for a number that is left out.
             return
-        what = say.INPUT.format(declared.name)
         arrived = self._arrived(declared, source)
-        types = _narrowing.types_of(declared, values)
-        type_ = arrived if arrived in types else types[0]
-        # A top_k beyond int32 is a stated limit, as a dimension is.
-        if type_ in _CONSTANT_ONLY and declared.role is not Role.ROW_NUMBERS:
-            given = say.NOT_CONSTANT.format(type_.name)
-            constant = _SMALL_CONSTANT if declared.types else say.A_CONSTANT
-            allowed = say.ROUNDED_INPUTS.format(constant)
-            remedy = say.CAST_TO_F32 if declared.types else say.SCALE_IN_GRAPH
-            checks.refuse(self.operator, what, given, allowed, remedy.format(declared.name))
-        # From there on the plugin has also changed the nodes.
-        is_signed = Past.SIGNED_STATE in self._past
-        is_unchanged = Past.CLONED not in self._past if is_signed else arrived is U32
-        is_own = is_unchanged and Past.ASKED not in self._past
-        is_whole_state = declared.role is Role.STATE and is_own
-        altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
-        if altered is not None:
-            remedy = say.WHOLE_STATE.format(_SMALL_CONSTANT)
-            checks.refuse(self.operator, what, *altered, remedy)
+        _arrival.check_type(self.operator, declared, values, arrived)
+        if declared.role is Role.STATE:
+            _arrival.check_state(self.operator, source, arrived, self._upstream, self._past)
 
     def _set_outputs(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
     ) -> None:
         computed = _narrowing.computed_type(op, values, sources)
         state = sources.get("state")
-        state_shape = ov.PartialShape([alignment.generator_of(self._attributes).words])
+        generator = alignment.generator_of(self._attributes)
+        state_shape = ov.PartialShape([generator.words])
         if state is not None:
             state_shape = state.get_partial_shape()
         samples = int(self._attributes.get("sample_size", 1))
-        value = self._shape_value(sources["shape"]) if op.has_shape else None
+        value = None
+        if op.has_shape:
+            value = self._shape_value(sources["shape"])
         shape = values_shape(op, values, sources, value, samples)
         is_signed = Past.SIGNED_STATE in self._past
         state_type = I32 if is_signed else U32
         # Integers that the plugin turned into i32, and so booleans into u8.
         is_narrowed = _narrowing.has_narrowed_integers(op, sources, is_signed=is_signed)
         for index, output in enumerate(op.outputs):
-            type_ = arrays.openvino_type(state_type if output.is_state else output.type or values)
-            if type_ == ov.Type.boolean and is_narrowed and Past.VALIDATED in self._past:
+            own_type = output.type or values
+            own_shape = shape
+            if output.is_state:
+                own_type = state_type
+                own_shape = state_shape
+            type_ = arrays.openvino_type(own_type)
+            is_u8 = is_narrowed and Past.VALIDATED in self._past
+            if type_ == ov.Type.boolean and is_u8:
                 # The plugin's own operators declare it this way from there on.
                 type_ = ov.Type.u8
             if output.type is None and values in (F16, BF16) and computed is F32:
                 # The plugin restores the type of a result of the model.
                 type_ = ov.Type.f32
-            self.set_output_type(index, type_, state_shape if output.is_state else shape)
+            self.set_output_type(index, type_, own_shape)
         narrower = _narrowing.NARROWER.get(values)
         if narrower is not None and computed is narrower:
             # A result of the model keeps all bits.
@@ -442,28 +467,23 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if declared.role is Role.SHAPE:
             return as_dimensions(arrays.memory(tensor))
         types = _narrowing.types_of(declared, values)
+        dimensions = arrays.dimensions(tensor.get_shape())
         if tensor.get_size() == 0:
-            return np.empty(arrays.dimensions(tensor.get_shape()), types[0].dtype)
-        kept = str(self._attributes.get(captured(declared), ""))
+            return np.empty(dimensions, types[0].dtype)
+        name = captured(declared)
+        kept = str(self._attributes.get(name, ""))
         if kept:
             numbers = _constants.from_text(kept, types)
-            return numbers.reshape(arrays.dimensions(tensor.get_shape()))
+            return numbers.reshape(dimensions)
         arrived = arrays.element_type(tensor.get_element_type())
-        type_ = self._declared.get(declared.name)
-        if type_ is None:
-            type_ = next((t for t in types if arrived in _narrowing.ARRIVES_AS[t]), types[0])
-        # Only for what the plugin computed in f16, where it declares f16.
-        source = self._sources()[declared.name].get_element_type()
-        is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
-        is_rounded = declared.role is Role.DATA and type_ is F64 and arrived is F32
-        if not (is_half or is_rounded) and arrived not in _narrowing.ARRIVES_AS[type_]:
-            checks.refuse(
-                self.operator,
-                say.INPUT.format(declared.name),
-                say.HANDED_OVER.format(getattr(arrived, "name", arrived)),
-                say.UNCHANGED.format(" or ".join(t.name for t in types)),
-                say.COMPILE_IN_F32,
-            )
+        type_ = _arrival.type_of_numbers(
+            self.operator,
+            declared,
+            types,
+            self._declared.get(declared.name),
+            arrived,
+            self._sources()[declared.name].get_element_type(),
+        )
         array = arrays.memory(tensor)
         if type_ is U32:
             return array.view(np.uint32)
@@ -473,8 +493,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return array
 
 
-OPS: dict[str, type[RandomOp]] = {
-    op.name: type(op.name, (RandomOp,), {"__doc__": f"The operator {op.name}.", "operator": op})
-    for op in OPERATORS.values()
-}
+OPS: dict[str, type[RandomOp]] = {}
+for _op in OPERATORS.values():
+    _members = {"__doc__": f"The operator {_op.name}.", "operator": _op}
+    OPS[_op.name] = type(_op.name, (RandomOp,), _members)
 """A class for each operator; RandomUniform lives beside OpenVINO's built-in one of that name."""

@@ -74,12 +74,14 @@ def make_stateful(model: ov.Model, initial: GeneratorState | ArrayLike | None = 
     info.data_type = ov.Type.i32
     info.data_shape = shape
     variable = Variable(info)
-    read = opset6.read_value(opset8.constant(words.view(np.int32)), variable)
+    begin = opset8.constant(words.view(np.int32))
+    read = opset6.read_value(begin, variable)
     read.set_friendly_name(parameter.get_friendly_name())
     parameter.output(0).replace(read.output(0))
     # Assign asks for a node of one output, which a Convert is.
     after = opset8.convert(result.input_value(0), "i32")
-    model.add_sinks([opset6.assign(after, variable)])
+    assign = opset6.assign(after, variable)
+    model.add_sinks([assign])
     model.remove_result(result)
     model.remove_parameter(parameter)
     model.validate_nodes_and_infer_types()
@@ -88,7 +90,10 @@ def make_stateful(model: ov.Model, initial: GeneratorState | ArrayLike | None = 
 
 def _find(model: ov.Model) -> tuple[ov.op.Parameter, ov.op.Result, str]:
     """The state's parameter, the next state's result, and the input's name."""
-    results = {name: result for result in model.results for name in result.output(0).get_names()}
+    results = {}
+    for result in model.results:
+        for name in result.output(0).get_names():
+            results[name] = result
     pairs = []
     for parameter in model.get_parameters():
         if parameter.get_element_type() not in _TYPES:
@@ -96,17 +101,21 @@ def _find(model: ov.Model) -> tuple[ov.op.Parameter, ov.op.Result, str]:
         for name in sorted(parameter.output(0).get_names()):
             after = next_name(name, results)
             if after is not None:
-                pairs.append((parameter, results[after], name))
+                pair = (parameter, results[after], name)
+                pairs.append(pair)
     if len(pairs) != 1:
         _refuse_model(model, [name for *_, name in pairs])
     return pairs[0]
 
 
 def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
-    inputs = [f"{i.get_any_name()} ({i.get_element_type().to_string()})" for i in model.inputs]
     if names:
         given = f"one of {len(names)} states: {', '.join(names)}"
     else:
+        inputs = []
+        for value in model.inputs:
+            type_ = value.get_element_type().to_string()
+            inputs.append(f"{value.get_any_name()} ({type_})")
         given = f"one without a state; its inputs are {', '.join(inputs) or 'none'}"
     refuse(
         _NAME,
@@ -138,14 +147,17 @@ def _initial(
     words = array_of(_NAME, "initial", begun)
     if words.dtype != np.uint32:
         refuse(_NAME, "initial", words.dtype, "uint32", remedy, TypeError)
-    if shape.is_static and words.size == count == math.prod(shape.to_shape()):
-        words = words.reshape(tuple(shape.to_shape()))
+    if shape.is_static:
+        dimensions = tuple(shape.to_shape())
+        if words.size == count == math.prod(dimensions):
+            words = words.reshape(dimensions)
+    given_shape = f"shape {list(words.shape)}"
     is_fitting = shape.compatible(ov.PartialShape(list(words.shape)))
-    if not (is_state_shape(words.shape, count) and is_fitting):
+    if not is_state_shape(words.shape, count) or not is_fitting:
         allowed = f"of the shape of the model's state, {shape}"
-        refuse(_NAME, "initial", f"shape {list(words.shape)}", allowed, remedy)
+        refuse(_NAME, "initial", given_shape, allowed, remedy)
     if not words.size:
         # OpenVINO has no empty constants; a request's variable can be set to no rows.
         allowed = f"[B, {count}], at least one row"
-        refuse(_NAME, "initial", f"shape {list(words.shape)}", allowed, remedy)
+        refuse(_NAME, "initial", given_shape, allowed, remedy)
     return np.ascontiguousarray(words)

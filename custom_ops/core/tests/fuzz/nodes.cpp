@@ -12,7 +12,7 @@
 #include "checks.h"
 #include "memory_checks.h"
 #include "text.h"
-#include "torch_draw.h"
+#include "torch_part.h"
 #include "values.h"
 
 namespace {

@@ -18,7 +18,7 @@
 #include "draws.h"
 #include "kernel_sets.h"
 #include "kernels.h"
-#include "torch_draw.h"
+#include "torch_part.h"
 #include "torch_elementary.h"
 #include "torch_jump.h"
 #include "torch_stream.h"

@@ -22,8 +22,8 @@ from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
-from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
@@ -63,7 +63,7 @@ def compare(
         RunError: A runtime does not load the model, or a run fails.
     """
     given = paths.given("compare", model)
-    with with_draws(given, wanted.draw) as served:
+    with look(given) as seen, with_draws(seen, wanted.draw) as served:
         return _compare(
             model,
             served,
@@ -78,7 +78,7 @@ def compare(
 
 def _compare(
     model: Path,
-    given: Given,
+    seen: ModelLook,
     wanted: WantedRuns,
     runtimes: Sequence[str],
     precisions: Sequence[str],
@@ -87,10 +87,10 @@ def _compare(
     progress: Progress,
 ) -> ComparedRuns:
     """The runs of what a rewrite made of a model, or of the model itself."""
-    inside = inside_model.inside(given)
+    inside = inside_model.inside(seen)
     inside.check_rewritten(model, wanted.seed)
-    load = _load_ir if given.of_openvino else _load
-    one, other = load(given, runtimes, precisions, devices)
+    load = _load_ir if seen.given.of_openvino else _load
+    one, other = load(seen, runtimes, precisions, devices)
     serving = Serving(one, wanted, inside)
     if wanted.seed is not None and serving.state is None:
         inside.refuse_seed(wanted.seed, model)
@@ -112,7 +112,7 @@ def _settings(precision: str | None, device: str | None) -> Settings:
 
 
 def _load_ir(
-    given: Given, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
+    seen: ModelLook, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -139,13 +139,13 @@ def _load_ir(
         pairs = [(hint, next(iter(devices), None)) for hint in precisions]
     one, other = pairs
     return (
-        loading.load_model(given, of_ir[0], _settings(*one)),
-        loading.load_model(given, of_ir[0], _settings(*other)),
+        loading.load_model(seen, of_ir[0], _settings(*one)),
+        loading.load_model(seen, of_ir[0], _settings(*other)),
     )
 
 
 def _load(
-    given: Given, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
+    seen: ModelLook, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
 ) -> tuple[LoadedModel, LoadedModel]:
     loading.check_once("--precision", precisions, "for an ONNX file")
     save = "Give one of them, or save the model as an OpenVINO IR."
@@ -174,7 +174,7 @@ def _load(
             continue
         own = device if name in with_devices else None
         settings = _settings(loading.precision_in(name, precision), own)
-        loaded.append(loading.load_model(given, name, settings))
+        loaded.append(loading.load_model(seen, name, settings))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(

@@ -23,21 +23,14 @@ from onnx_philox._command.inspect.known import in_onnx, met_nodes
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.types import BY_ONNX
-from onnx_philox._files.given import Given
-from onnx_philox._models.recorded_streams import states_in, streams_of
-from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.drawn_inputs import DrawnInput
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
-from onnx_philox._rewriting.in_onnx.unrun import (
-    missing_functions,
-    missing_weights,
-    operators_of_no_runtime,
-    random_nodes_for_training,
-)
+from onnx_philox._rewriting.in_onnx.unrun import missing_weights, random_nodes_for_training
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
+from onnx_philox._rewriting.look import AnyLook, OpenvinoLook, look
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import Survey, Unrewritten
 from onnx_philox._runtimes import RUNTIMES
@@ -60,10 +53,21 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     if given.of_openvino:
         # Loads OpenVINO, or says what to install.
         RUNTIMES["openvino"].models()
+    with look(given) as seen:
+        return inspect_model(seen, shows_all=shows_all, progress=progress)
+
+
+def inspect_model(
+    seen: AnyLook, *, shows_all: bool = False, progress: Progress = ignore
+) -> Inspection:
+    """The same of a file at which somebody looks already; nothing else may be asked of it then."""
+    given = seen.given
+    path = given.path
+    if isinstance(seen, OpenvinoLook):
         from onnx_philox._command.inspect import of_openvino
 
-        return of_openvino.inspect(given, shows_all=shows_all, progress=progress)
-    model = graph_of(given)
+        return of_openvino.inspect(seen, shows_all=shows_all, progress=progress)
+    model = seen.graph
     surveyed = search.search(model)
     type_of = Types(model)
     rewritten = search.rewritten_in(model, surveyed)
@@ -84,11 +88,11 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         for node, met, key, places in zip(surveyed.nodes, drawn, keys, subtracted, strict=True)
     ]
     opset = model.opset_imports.get("")
-    streams = streams_of(model)
-    states = states_in(model)
+    streams = seen.streams
+    states = seen.states
     several = search.several_in_words(states)
-    in_standard = standard.find(model, path)
-    run = standard.command_to_run(model, path) if rewritten and not several else ""
+    in_standard = standard.find(seen)
+    run = standard.command_to_run(seen) if rewritten and not several else ""
     if in_standard is not None:
         run = in_standard.run
     return Inspection(
@@ -96,7 +100,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         opset,
         found,
         rewritten,
-        several or search.state_of(model, surveyed.recorded) + search.also_in_words(states),
+        several or search.state_of(seen, surveyed.recorded) + search.also_in_words(states),
         None if surveyed.obstacle is None else str(surveyed.obstacle),
         runtimes,
         search.idle_dropouts(model, surveyed),
@@ -106,17 +110,17 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         run,
         None if streams is None or several else streams.next_state,
         shows_all,
-        operators_of_no_runtime(model),
+        seen.of_no_runtime,
         random_nodes_for_training(given.proto),
-        missing_functions(model),
-        missing_weights(given.proto, given.path.parent),
-        noise_inputs.NONE if in_standard is not None else _noise(given),
+        seen.missing_functions,
+        missing_weights(given.proto, path.parent),
+        # The last, since it makes draws of the inputs.
+        noise_inputs.NONE if in_standard is not None else _noise(model),
     )
 
 
-def _noise(given: Given) -> noise_inputs.NoiseInputs:
-    """The inputs of a model that may be noise."""
-    model = graph_of(given)
+def _noise(model: ir.Model) -> noise_inputs.NoiseInputs:
+    """The inputs of a model that may be noise; those that may become draws."""
 
     def try_to_draw(drawn: DrawnInput) -> None:
         draw_inputs(model, [drawn])
@@ -169,7 +173,7 @@ def _seeds(node: RandomNode) -> str | None:
     """What becomes of the seeds of a node, which is one of this package."""
     if node.seeds is None:
         return None
-    return f"keeps {seeds_in_words(*node.seeds)}, gains the state, and takes no stream."
+    return f"keeps {seeds_in_words(*node.seeds)}, reads the state, and has no stream."
 
 
 def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Trials]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.inspect import lost, noise_inputs, search
+from onnx_philox._command.inspect import lost, noise_inputs, reasons, search
 from onnx_philox._command.inspect.in_words import (
     FEW,
     becomes,
@@ -31,14 +30,14 @@ from onnx_philox._command.inspect.in_words import (
 )
 from onnx_philox._command.inspect.known import faults
 from onnx_philox._command.inspect.standard import Standard
-from onnx_philox._command.inspect.today import InspectedNode, Sentence
+from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.order import Batch, about_rivals
+from onnx_philox._rewriting.order import Batch, about_batch
 from onnx_philox._runtime_errors import in_the_way
 
 _MOST = 20
@@ -53,10 +52,6 @@ _WITHOUT_PLUGIN = (
 
 # In fewer columns a table would break words; then each operator gets a block.
 _TABLE_WIDTH = 110
-
-
-def _style(is_wrong: bool) -> str:
-    return "red" if is_wrong else ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,7 @@ class Inspection:
             return
         if width >= _TABLE_WIDTH and not self._groups(self.found):
             console.print(self._table())
-            console.print(self._reasons())
+            console.print(reasons.table(self.runtimes, self.found, shows_all=self.shows_all))
         else:
             console.print(Group(*self._blocks()))
         answer, apart = self.per_row()
@@ -270,7 +265,7 @@ class Inspection:
             today = []
             for runtime in self.runtimes:
                 said = found.today(runtime)
-                today.append(Text(said.label, _style(said.is_wrong)))
+                today.append(Text(said.label, reasons.style(is_wrong=said.is_wrong)))
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
@@ -283,31 +278,15 @@ class Inspection:
         """Whether a node lies outside the main graph."""
         return any(found.node.path or found.node.function for found in self.found)
 
-    def _reasons(self) -> Table:
-        """Each reason of each runtime once, with the operators that it concerns."""
-        lines = terminal.grid(words=2)
-        for runtime in self.runtimes:
-            operators: dict[Sentence, dict[str, None]] = {}
-            for found in self.found:
-                for reason in found.today(runtime).sentences:
-                    operators.setdefault(reason, {})[operator_of(found.node)] = None
-            title = runtime.title
-            for reason, names in operators.items():
-                text = Text(reason.text, _style(reason.is_wrong))
-                lines.add_row(title, "\n".join(names), text)
-                title = ""
-        problems = dict.fromkeys(found.problem for found in self.found if found.problem)
-        for i, problem in enumerate(problems):
-            lines.add_row("" if i else "a rewrite", "", problem)
-        return lines
-
     def _blocks(self) -> Iterable[RenderableType]:
         """For each operator, what the runtimes do with it, then its nodes."""
 
         def does(found: InspectedNode) -> tuple[str, ...]:
-            each = (found.today(runtime).sentences for runtime in self.runtimes)
-            sentences = (sentence.text for sentence in itertools.chain.from_iterable(each))
-            return operator_of(found.node), becomes(found.node).plain, *sentences
+            said = []
+            for runtime in self.runtimes:
+                for each in found.today(runtime).sentences:
+                    said.append(each.text if self.shows_all else each.about)
+            return operator_of(found.node), becomes(found.node).plain, *said
 
         def apart(found: InspectedNode) -> tuple[str, bool, bool]:
             return place_of(found.node), found.node.stream is None, found.problem is None
@@ -321,9 +300,7 @@ class Inspection:
             yield Text.assemble((operator_of(first.node), "bold"), count)
             lines = terminal.grid()
             for runtime in self.runtimes:
-                said = first.today(runtime).sentences
-                texts = (Text(each.text, _style(each.is_wrong)) for each in said)
-                lines.add_row(f"  {runtime.title}", Text("\n").join(texts))
+                lines.add_row(f"  {runtime.title}", reasons.of_alike(runtime, group))
             lines.add_row("  becomes", becomes(first.node))
             alike = apart if self._groups(self.found) else id
             for row in grouped(group, alike):
@@ -351,12 +328,16 @@ class Inspection:
 
     def faults_in(self, runtime: Trials) -> list[str]:
         """What a runtime does wrong in it today, a sentence each."""
+        return [each.known.says for each in self.met_in(runtime)]
+
+    def met_in(self, runtime: Trials) -> list[faults.MetBySeveral]:
+        """What a runtime does wrong where it draws several nodes of it today."""
         none = (Behaviour.REMOVED, *FAILURES)
         drawn = []
         for each in self.found:
             if self.trial(runtime, each).behaviour not in none:
                 drawn.append(each.node)
-        return faults.faults(runtime.name, drawn)
+        return faults.met(runtime.name, drawn)
 
     @property
     def in_the_way(self) -> list[str]:
@@ -441,8 +422,8 @@ class Inspection:
                 apart.append((found.node.called, found.row_problem))
         rows = f"draw rows of {self.batch and self.batch.where}"
         if not apart:
-            rivals = self.batch.rivals if self.batch else ()
-            others = f"; {about_rivals(rivals)}" if rivals else "."
+            doubts = about_batch(self.batch) if self.batch else []
+            others = f"; {' '.join(doubts)}" if doubts else "."
             return f"possible, all nodes {rows}{others}", []
         proved = len(self.found) - len(apart)
         count = f"{proved} of {counted(len(self.found), 'node')}"

@@ -38,10 +38,17 @@ _OF_ENCODERS = """
 """
 _ABOUT_LATENTS = _ABOUT_NOISE | set(_OF_ENCODERS.split())
 # Whole names, beside words that say nothing.
-_WHOLE = {"eps", "epsilon", "z"}
+_WHOLE = {"eps", "epsilon", "z", "zin"}
+# Of samplers that hold all their steps: a small t in such a name is any step, a large one the last.
+_STARTS = {"x_T", "xT", "X_T", "z_T", "zT", "start_code"}
 _SAY_NOTHING = {"args", "default", "in", "init", "initial", "input", "inputs", "serving", "vector"}
 # What a sampler's loop feeds back: noise in its first step alone.
-_OF_A_STEP = {"sample", "noisy", "xt", "zt"}
+_OF_A_STEP = {"sample", "noisy", "noised", "xt", "zt"}
+# The latents of diffusion transformers, beside a time, and the input of models of a noise level.
+_OF_TRANSFORMERS = ["hidden", "states"]
+_LEVELS = {"sigma", "sigmas"}
+# Of an image, a sequence: a density of numbers has less.
+_LEAST_RANK = 3
 _TIME = {"sigma", "sigmas", "step", "t", "time", "timestep", "timesteps"}
 
 
@@ -154,14 +161,21 @@ def find(inputs: Sequence[ModelInput], try_to_draw: Callable[[DrawnInput], objec
             others[each.name] = refusals.text(error)
         else:
             drawable.append(each)
-    is_step = any(_OF_A_STEP.intersection(each.words) or _has_time(inputs) for each in found)
+    is_step = any(_may_be_of_a_step(each, inputs) for each in found)
     return NoiseInputs(drawable, others, is_step)
+
+
+def _may_be_of_a_step(noise: ModelInput, inputs: Sequence[ModelInput]) -> bool:
+    others = [each for each in inputs if each is not noise]
+    return bool(_OF_A_STEP.intersection(noise.words)) or _has_time(others)
 
 
 def _may_be_noise(given: ModelInput, inputs: Sequence[ModelInput]) -> bool:
     if not (given.is_float and given.is_of_many):
         return False
     words = given.words
+    if given.name in _STARTS:
+        return True
     if _NOISE.intersection(words):
         return not _ABOUT_NOISE.intersection(words)
     if _LATENT.intersection(words):
@@ -172,8 +186,13 @@ def _may_be_noise(given: ModelInput, inputs: Sequence[ModelInput]) -> bool:
     if telling == ["sample"]:
         # Of an encoder of images it is the only input, and an image.
         return len(inputs) > 1
-    is_of_a_step = bool(_OF_A_STEP.intersection(telling)) or telling in (["x", "t"], ["z", "t"])
-    return is_of_a_step and _has_time([each for each in inputs if each is not given])
+    others = [each for each in inputs if each is not given]
+    if telling == ["x"]:
+        rank = 0 if given.shape is None else len(given.shape)
+        return rank >= _LEAST_RANK and _has(others, _LEVELS)
+    of_steps = (["x", "t"], ["z", "t"], _OF_TRANSFORMERS)
+    is_of_a_step = bool(_OF_A_STEP.intersection(telling)) or telling in of_steps
+    return is_of_a_step and _has_time(others)
 
 
 def _has_time(inputs: Sequence[ModelInput]) -> bool:

@@ -9,24 +9,24 @@ from onnx_philox._command import inside_model, refusals
 from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
 from onnx_philox._command.inspect.inspection_printed import Inspection
 from onnx_philox._command.inspect.known import in_openvino
+from onnx_philox._command.inspect.known.merged_in_ir import MergedZeros
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import behind
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
-from onnx_philox._files.given import Given
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._progress import Progress
-from onnx_philox._record import recorded_model
 from onnx_philox._rewriting.drawn_inputs import DrawnInput
 from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_openvino import files, openvino_earlier
+from onnx_philox._rewriting.in_openvino import openvino_earlier
 from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import draw_inputs
 from onnx_philox._rewriting.in_openvino.find_openvino import Found as InModel
 from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.in_openvino.rewrite_openvino import FORMAT
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
+from onnx_philox._rewriting.look import OpenvinoLook
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
 
@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     import openvino as ov
 
 
-def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
+def inspect(seen: OpenvinoLook, *, shows_all: bool, progress: Progress) -> Inspection:
     """Finds the random nodes of an IR, and tries each in OpenVINO.
 
     Raises:
         ValueError: It is no whole IR.
         OSError: It cannot be read.
     """
-    model = files.openvino_model_of(given)
+    model = seen.model
+    # A survey gives the inputs symbols.
+    unchanged = model.clone()
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
     subtracted = [in_openvino.subtracted(each.node) for each in surveyed.nodes]
@@ -51,27 +53,27 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         follower = behind(is_subtracted=place.is_so, factor=factor)
         tried.append(openvino_probes.build(each.node, followed_by=follower))
     runtimes = trials.run(tried, progress, of_ir=True) if tried else []
+    among = MergedZeros(each.node for each in surveyed.nodes)
     found = [
         InspectedNode.of(
             each,
             probe.key,
             _of_seeds(each.found, each.record, kept),
-            _known(each.node, each.record, probe.key, runtimes, place),
+            _known(each.node, each.record, among, probe.key, runtimes, place),
         )
         for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
-    recorded = openvino_earlier.read(model)
+    recorded = seen.recorded
     name = recorded.state_name if recorded.is_input else None
     run = state = ""
-    states = openvino_earlier.states_in(model, recorded)
+    states = seen.states
     several = search.several_in_words(states)
     if recorded.rewritten and not several:
-        run = inside_model.command_to_run(given.path, inside_model.inputs_of_ir(model), name)
+        run = inside_model.command_to_run(seen.given.path, seen.inputs, name)
     if recorded.state is not None:
-        said = recorded.seed, recorded.generator, recorded_model.streams_of_ir(model)
-        state = search.state_in_words(name, *said)
+        state = search.state_in_words(name, recorded.seed, seen.generator, seen.streams)
     return Inspection(
-        given,
+        seen.given,
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
@@ -83,13 +85,12 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         run=run,
         next_state=None if several else recorded.next_state,
         shows_all=shows_all,
-        noise=_noise(given),
+        noise=_noise(unchanged),
     )
 
 
-def _noise(given: Given) -> noise_inputs.NoiseInputs:
-    """The inputs of an IR that may be noise."""
-    model = files.openvino_model_of(given)
+def _noise(model: ov.Model) -> noise_inputs.NoiseInputs:
+    """The inputs of an IR that may be noise; those that may become draws."""
 
     def try_to_draw(drawn: DrawnInput) -> None:
         draw_inputs(model, [drawn])
@@ -108,6 +109,7 @@ def _input(name: str, port: ov.Output) -> noise_inputs.ModelInput:
 def _known(
     node: ov.Node,
     record: RandomNode,
+    among: MergedZeros,
     key: str,
     runtimes: Sequence[trials.Trials],
     place: in_openvino.Subtracted,
@@ -119,7 +121,7 @@ def _known(
         found = list(trial.known)
         found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
         if trial.behaviour not in trials.UNDRAWN:
-            found += in_openvino.said(node, record)
+            found += in_openvino.said(node, record, among)
         if trial.behaviour is trials.Behaviour.NOT_LOADED:
             found += in_openvino.said_of_unloaded(node)
         known[runtime.name] = tuple(found)
@@ -132,7 +134,7 @@ def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -
         return None
     seeds = seeds_in_words(*record.seeds)
     if record.keeps_seeds:
-        return f"keeps {seeds}, gains the state, and takes no stream."
+        return f"keeps {seeds}, reads the state, and has no stream."
     stream = "" if record.stream is None else f" {record.stream}"
     now = f"{seeds}: a rewrite draws from stream{stream} instead"
     return f"{now}; {refusals.KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."

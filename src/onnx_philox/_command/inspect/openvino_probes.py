@@ -43,6 +43,9 @@ def build(node: ov.Node, *, followed_by: Behind | None = None) -> Probe:
         others = (_other(seeds[0]), _other(seeds[1]))
         models.append(follow(make(node, others)[0]))
     document = {"feeds": [feed_of(array) for array in feeds], "count": 0, "requests": True}
+    is_multinomial = make is _multinomial
+    if is_multinomial:
+        document["clock"] = True
     pair = make(node, seeds, 2)[0]
     # OpenVINO makes one of two that have zero seeds and equal inputs, unless both are results.
     pairs = [_text(pair), _text(_followed(pair))]
@@ -52,6 +55,7 @@ def build(node: ov.Node, *, followed_by: Behind | None = None) -> Probe:
         json.dumps({**document, "models": [_text(model) for model in models]}),
         has_seed,
         twins=tuple(map(json.dumps, twins)),
+        is_multinomial=is_multinomial,
         kind=str([node.get_type_name(), sorted(told.items())]),
     )
 

@@ -53,6 +53,8 @@ class Probe:
     twins: tuple[str, ...] = ()
     """More lines for a worker: models of the node twice, which reads the same inputs. In one a node
     follows each: what stands around them decides whether a runtime makes one of two."""
+    is_multinomial: bool = False
+    """Whether its runs are also tried in another second of the clock, which may be its seed."""
     kind: str = ""
     """The same for nodes that may draw the same numbers: of one operator, seed and type."""
 
@@ -111,6 +113,9 @@ def build(
         "feeds": [feed_of(array) for array in feeds],
         "count": _RARE_COUNT if p is not None else 0,
     }
+    is_multinomial = node.domain in STANDARD_DOMAINS and node.op_type == "Multinomial"
+    if is_multinomial:
+        document["clock"] = True
     drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
     in_twos = [{**document, "models": [_text(model)], "twins": True} for model in twins]
     undrawn = ""
@@ -120,7 +125,7 @@ def build(
     dtypes = [array.dtype.name for array in feeds]
     kind = str([node.domain, node.op_type, sorted(told.items()), dtypes])
     lines = tuple(json.dumps(each) for each in in_twos)
-    return Probe(json.dumps(document), has_seed, undrawn, p, lines, kind)
+    return Probe(json.dumps(document), has_seed, undrawn, p, lines, is_multinomial, kind)
 
 
 def _other(seed: ir.Attr) -> ir.Attr:

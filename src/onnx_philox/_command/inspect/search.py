@@ -13,10 +13,11 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE, Streams, of_rewrites
 from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import of_model, seed_of
-from onnx_philox._models.recorded_streams import generator_of, kept_among, read_input, streams_of
+from onnx_philox._models.recorded_streams import kept_among
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rewrite_onnx import FORMAT
+from onnx_philox._rewriting.look import OnnxLook
 from onnx_philox._rewriting.places import written_place
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.survey import Survey, survey
@@ -67,16 +68,16 @@ def _is_dropout(node: ir.Node) -> bool:
     return node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
 
 
-def state_of(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
+def state_of(seen: OnnxLook, recorded: Recorded[ir.Value]) -> str:
     """Where the nodes of an earlier rewrite get their state, in words; empty for others."""
     state = recorded.state
-    if state is None:
-        state = read_input(model)
+    name: str | None = seen.state
+    if state is not None:
+        name = (state.name or "") if state.is_graph_input() else None
+    elif not seen.state.endswith(STATE):
         # A tool may have put a prefix before the names of a rewritten model.
-        if state is None or not (state.name or "").endswith(STATE):
-            return ""
-    name = (state.name or "") if state.is_graph_input() else None
-    return state_in_words(name, recorded.seed, generator_of(model), streams_of(model))
+        return ""
+    return state_in_words(name, recorded.seed, seen.generator, seen.streams)
 
 
 def problem(error: Exception | None) -> str | None:

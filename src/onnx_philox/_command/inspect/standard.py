@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import onnx_ir as ir
 
@@ -11,7 +10,7 @@ from onnx_philox._command import inside_model
 from onnx_philox._command.inspect.search import rows_in_words
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
-from onnx_philox._models.recorded_streams import read_input, streams_of
+from onnx_philox._rewriting.look import OnnxLook
 from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard import made
 
@@ -70,35 +69,35 @@ class Standard:
         ]
 
 
-def find(model: ir.Model, path: Path) -> Standard | None:
+def find(seen: OnnxLook) -> Standard | None:
     """What a model says of its standard nodes; None if it has none that draw."""
-    found = made.made_of(model.metadata_props)
+    found = made.made_of(seen.graph.metadata_props)
     if found is None:
         return None
-    streams = streams_of(model)
+    streams = seen.streams
     return Standard(
         found.target.name,
         found.target.note,
         dict(found.draws),
-        _state(model),
+        _state(seen),
         streams.next_state if streams else None,
         streams is not None and streams.batch is not None,
         streams.batch if streams else None,
         streams.batch_axis if streams else 0,
-        command_to_run(model, path, found.target.name),
+        command_to_run(seen, found.target.name),
     )
 
 
-def command_to_run(model: ir.Model, path: Path, target: str | None = None) -> str:
+def command_to_run(seen: OnnxLook, target: str | None = None) -> str:
     """The command line that runs a rewritten model; see `onnx_philox._command.inside_model`."""
-    return inside_model.command_to_run(path, inside_model.inputs_of(model), _state(model), target)
+    return inside_model.command_to_run(seen.given.path, seen.inputs, _state(seen), target)
 
 
-def _state(model: ir.Model) -> str | None:
+def _state(seen: OnnxLook) -> str | None:
     """The input that the model's draws read as their state."""
-    read = read_input(model)
-    if read is not None or STANDARD not in model.metadata_props:
-        return None if read is None else read.name
+    model = seen.graph
+    if seen.has_state or STANDARD not in model.metadata_props:
+        return seen.state if seen.has_state else None
     # An earlier version did not name it.
     names = () if STANDARD_STATE in model.metadata_props else STATES
     for value in model.graph.inputs:

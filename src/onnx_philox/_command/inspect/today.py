@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onnx_philox._command.inspect import search
-from onnx_philox._command.inspect.known import probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._rewriting.survey import Unrewritten
@@ -23,6 +22,8 @@ class Sentence:
     text: str
     is_wrong: bool
     """Whether the runtime does not draw what the model asks for."""
+    about: str
+    """The row that it is of, or what a trial showed: equal where nodes differ in details alone."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Today:
 
     trial: Trial
     known: Sequence[Said]
+    op_type: str
+    """The operator of the node."""
 
     @property
     def is_wrong(self) -> bool:
@@ -47,14 +50,14 @@ class Today:
     @property
     def sentences(self) -> list[Sentence]:
         """All that is to be said, the worst first."""
-        wrong = [Sentence(said.text, True) for said in self.known if said.known.is_wrong]
-        others = [Sentence(said.text, False) for said in self.known if not said.known.is_wrong]
-        own = [Sentence(self.trial.sentence, self._is_undrawn)]
+        of_rows = [Sentence(s.text, s.known.is_wrong, s.known.name) for s in self.known]
+        wrong = [each for each in of_rows if each.is_wrong]
+        others = [each for each in of_rows if not each.is_wrong]
+        own = [Sentence(self.trial.sentence, self._is_undrawn, self._shown)]
+        if any(said.known.is_whole for said in self.known):
+            own = []
         if self._is_undrawn:
             return [*own, *wrong, *others][:_MOST]
-        if any(said.known is probed.FROZEN_IN_PART for said in self.known):
-            # Its trial had the Subtract alone.
-            own = []
         return [*wrong[: _MOST - 1], *own, *others][:_MOST]
 
     def to_json(self) -> dict[str, Any]:
@@ -64,6 +67,11 @@ class Today:
             "reason": self.trial.reason,
             "known": [said.to_json() for said in self.known],
         }
+
+    @property
+    def _shown(self) -> str:
+        """What the trial showed, whatever the operator is called."""
+        return self.trial.sentence.replace(self.op_type, "")
 
     @property
     def _is_undrawn(self) -> bool:
@@ -102,4 +110,5 @@ class InspectedNode:
 
     def today(self, runtime: Trials) -> Today:
         """What a runtime does with it."""
-        return Today(runtime.trials[self.probe], self.known.get(runtime.name, ()))
+        known = self.known.get(runtime.name, ())
+        return Today(runtime.trials[self.probe], known, self.node.op_type)

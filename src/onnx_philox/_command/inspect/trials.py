@@ -8,8 +8,6 @@ import itertools
 import json
 import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -21,6 +19,7 @@ from pathlib import Path
 
 from onnx_philox import _runtime_errors
 from onnx_philox._command import libraries
+from onnx_philox._command.inspect import processes
 from onnx_philox._command.inspect.known import probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import Probe
@@ -52,6 +51,7 @@ class Behaviour(Enum):
     SAME_SEQUENCE = "same sequence each session"
     SAME_IN_EACH_RUN = "same numbers every run"
     REMOVED = "draws nothing"
+    SAME_IN_A_SECOND = "same numbers within a second"
 
 
 FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
@@ -216,13 +216,8 @@ class _Worker:
     def __init__(self, runtime: Runtime, role: str) -> None:
         self.runtime = runtime
         self.role = role
-        self._process = subprocess.Popen(
-            [sys.executable, str(_WORKER), runtime.name, str(runtime.bare), role],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        program = (str(_WORKER), runtime.name, str(runtime.bare), role)
+        self._process = processes.start(program, RUNTIMES)
         self._seconds = _START_SECONDS
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         # A thread reads, since a read cannot be abandoned: if the runtime forked, the pipe stays
@@ -235,17 +230,14 @@ class _Worker:
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         if self._reader.ident is None:
-            assert self._process.stdout is not None
             self._process.stdout.close()
         self._process.wait()
 
     def ask(self, line: str) -> dict[str, str]:
         """The answer to a probe's line, which may have ended the process."""
-        assert self._process.stdin is not None
         if self._reader.ident is None:
             self._reader.start()
         with contextlib.suppress(OSError):
@@ -270,7 +262,6 @@ class _Worker:
         return {"failed": "hang", "reason": f"stopped after {self._seconds} s"}
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         with self._process.stdout as answers:
             for line in answers:
                 self._lines.put(line)
@@ -320,7 +311,11 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
         ones = float(here["ones"])
         p = probe.p
         if abs(ones - p) >= abs(ones - (1 - p)):
-            known.append(probed.INVERTED.said(p=str(p), share=f"{ones:.1%}"))
+            known.append(probed.INVERTED.said(p=str(p), share=f"{round(ones, 1):.0%}"))
+    if behaviour is Behaviour.SAME_IN_A_SECOND:
+        known.append(probed.CLOCK.said())
+    if behaviour is Behaviour.SAME_IN_EACH_RUN and probe.is_multinomial:
+        known.append(probed.MULTINOMIAL.said())
     if here.get("request", first) != first and behaviour is Behaviour.SAME_SEQUENCE:
         known.append(probed.REQUESTS.said())
     if repeats:
@@ -333,6 +328,8 @@ def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tup
     first = here["first"]
     is_same_in_process = first == there["first"]
     is_same_in_run = first == here["second"]
+    if is_same_in_run and here.get("later", first) != first:
+        return Behaviour.SAME_IN_A_SECOND, "its seed is the time in seconds"
     if probe.has_seed and not is_same_in_process:
         return Behaviour.IGNORES_SEED, "a new process draws different numbers for the same seed"
     if probe.has_seed and first == here["other_seed"]:

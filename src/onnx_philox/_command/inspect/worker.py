@@ -13,12 +13,15 @@ import json
 import os
 import runpy
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 Load = Callable[[bytes], Any]
+# Longer than the runtimes' clock may lag.
+_CLOCK_SECONDS = 0.02
 
 
 def main(runtime: str, file: str, what: str) -> None:
@@ -56,7 +59,8 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
 
     With "requests", another request of the same session draws too, by `anew` of what the file
     returns. With a count, it also returns the share of ones in the first run. Of twins it returns
-    what each of the two nodes draws in one run. With "loads", it only loads the model.
+    what each of the two nodes draws in one run. With "clock", the first two runs are in one second
+    of the clock, and one more is in another. With "loads", it only loads the model.
     """
     stage = "load"
     try:
@@ -65,6 +69,9 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
         if "loads" in probe:
             return {"loads": "yes"}
         stage = "run"
+        is_by_clock = what == "all" and "clock" in probe
+        if is_by_clock:
+            _wait_for_a_second()
         drawn = run(probe["feeds"])
         if "twins" in probe:
             half = len(drawn) // 2
@@ -76,9 +83,14 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
                 # ONNX Runtime's Dropout of seed 0 draws its first numbers twice, and then others.
                 second = run(probe["feeds"])
             answer["second"] = _hash(second)
+            if is_by_clock:
+                _wait_for_a_second()
+                answer["later"] = _hash(run(probe["feeds"]))
             if "requests" in probe:
                 answer["request"] = _hash(run.anew(probe["feeds"]))
-            answer["session"] = _hash(load(model)(probe["feeds"]))
+            if not others:
+                # Of a seed, another seed says whether a session reads it.
+                answer["session"] = _hash(load(model)(probe["feeds"]))
             for other_seed in others:
                 answer["other_seed"] = _hash(load(other_seed)(probe["feeds"]))
     except Exception as error:
@@ -88,6 +100,11 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
         elements = np.frombuffer(drawn, np.uint8).reshape(probe["count"], -1)
         answer["ones"] = str(float(elements.any(axis=1).mean()))
     return answer
+
+
+def _wait_for_a_second() -> None:
+    """Waits until the next second of the clock has begun."""
+    time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
 
 
 def _hash(drawn: bytes) -> str:

@@ -16,6 +16,11 @@ _LEFT = 6
 _RIGHT = 314
 _TOP = 8
 _BOTTOM = 128
+_BAR_TOP = 12
+_BAR_BOTTOM = 32
+_BAR_AXIS = 44
+"""Of a bar that lies."""
+_OVER = 5
 _LETTER = 6.2
 """The width of a letter of a name below an axis."""
 _SHOWN = 1920
@@ -24,14 +29,20 @@ _GRID = 48  # marks in a row
 
 
 def histogram(
-    values: NDArray[Any], low: float, high: float, exact: Callable[[float], float]
+    values: NDArray[Any],
+    low: float,
+    high: float,
+    exact: Callable[[float], float],
 ) -> str:
     """The density of values between two bounds, and the exact curve."""
-    counts, edges = np.histogram(values.astype(np.float64), 48, (low, high))
-    density = counts / (values.size * float(edges[1] - edges[0]))
+    wide = values.astype(np.float64)
+    counts, edges = np.histogram(wide, 48, (low, high))
+    width = float(edges[1] - edges[0])
+    density = counts / (values.size * width)
     points = np.linspace(low, high, 97).tolist()
     curve = [exact(x) for x in points]
-    top = 1.12 * max(float(density.max()), *curve)
+    highest = float(density.max())
+    top = 1.12 * max(highest, *curve)
 
     def x(value: float) -> float:
         share = (value - low) / (high - low)
@@ -47,19 +58,23 @@ def histogram(
     for point, height in zip(points, curve, strict=True):
         places.append(f"{x(point):.1f} {y(height):.1f}")
     line = "L".join(places)
-    ticks = [(x(tick), f"{tick:g}") for tick in (low, (low + high) / 2, high)]
+    middle = (low + high) / 2
+    ticks = [(x(tick), f"{tick:g}") for tick in (low, middle, high)]
     body = f'<path class="bar" d="{bars}"/><path class="curve" d="M{line}"/>'
     return _svg(body + _axis(ticks))
 
 
 def _bar(left: float, right: float, top: float) -> str:
     """The path of a bar between two places, with a gap on both sides."""
-    return f"M{left + 0.4:.1f} {_BOTTOM}V{top:.1f}H{right - 0.4:.1f}V{_BOTTOM}z"
+    begin = left + 0.4
+    end = right - 0.4
+    return f"M{begin:.1f} {_BOTTOM}V{top:.1f}H{end:.1f}V{_BOTTOM}z"
 
 
 def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) -> str:
     """How often each of the values 0, 1, 2 ... was drawn, and the exact shares."""
-    counts = np.bincount(values.astype(np.int64).reshape(-1), minlength=len(shares))
+    whole = values.astype(np.int64).reshape(-1)
+    counts = np.bincount(whole, minlength=len(shares))
     drawn = counts / values.size
     return beside(names, drawn.tolist(), shares, over=6)
 
@@ -76,7 +91,8 @@ def overlaid(edges: Sequence[float], was: Sequence[float], now: Sequence[float])
     high = edges[-1]
     of_bars = _shares(was)
     of_line = _shares(now)
-    top = 1.12 * (max(*of_bars, *of_line) or 1)
+    highest = max(*of_bars, *of_line)
+    top = 1.12 * (highest or 1)
 
     def x(value: float) -> float:
         share = (value - low) / (high - low)
@@ -91,7 +107,8 @@ def overlaid(edges: Sequence[float], was: Sequence[float], now: Sequence[float])
         body += _bar(x(left), x(right), y(of_bars[i]))
         steps += f"V{y(of_line[i]):.1f}H{x(right):.1f}"
     line = f"M{x(low):.1f} {_BOTTOM}{steps}V{_BOTTOM}"
-    ticks = [(x(tick), f"{tick:.3g}") for tick in (low, (low + high) / 2, high)]
+    middle = (low + high) / 2
+    ticks = [(x(tick), f"{tick:.3g}") for tick in (low, middle, high)]
     drawn = f'<path class="bar" d="{body}"/><path class="curve" d="{line}"/>'
     return _svg(drawn + _axis(ticks))
 
@@ -103,12 +120,18 @@ def _shares(counts: Sequence[float]) -> list[float]:
 
 
 def beside(
-    names: Sequence[str], was: Sequence[float], now: Sequence[float], *, over: int = 4
+    names: Sequence[str],
+    was: Sequence[float],
+    now: Sequence[float],
+    *,
+    over: int = 4,
 ) -> str:
     """The shares of a few values: bars, and across each a line, so much wider, for the others."""
-    top = 1.15 * (max(*was, *now) or 1)
+    highest = max(*was, *now)
+    top = 1.15 * (highest or 1)
     step = (_RIGHT - _LEFT) / len(names)
-    widest = _LETTER * (1 + max(len(name) for name in names))
+    longest = max(len(name) for name in names)
+    widest = _LETTER * (1 + longest)
     # Of long names some are left out, so that none lies over the next.
     shown_every = math.ceil(widest / step)
     body = ""
@@ -118,16 +141,41 @@ def beside(
         right = _LEFT + (i + 0.82) * step
         height = _BOTTOM - before / top * (_BOTTOM - _TOP)
         level = _BOTTOM - after / top * (_BOTTOM - _TOP)
-        body += f'<path class="bar" d="M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"/>'
-        body += f'<path class="curve" d="M{left - over:.1f} {level:.1f}H{right + over:.1f}"/>'
+        bar = f"M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"
+        body += f'<path class="bar" d="{bar}"/>'
+        begin = left - over
+        end = right + over
+        body += f'<path class="curve" d="M{begin:.1f} {level:.1f}H{end:.1f}"/>'
         if i % shown_every == 0:
-            ticks.append(((left + right) / 2, names[i]))
+            middle = (left + right) / 2
+            ticks.append((middle, names[i]))
     return _svg(body + _axis(ticks, is_centred=True))
+
+
+def on_a_line(was: float, now: float, low: float) -> str:
+    """Two numbers between a lowest one and 1: a bar from 0, and a line across it for the other."""
+
+    def x(value: float) -> float:
+        share = (value - low) / (1 - low)
+        return _LEFT + share * (_RIGHT - _LEFT)
+
+    bar = f"M{x(0):.1f} {_BAR_TOP}H{x(was):.1f}V{_BAR_BOTTOM}H{x(0):.1f}z"
+    line = f"M{x(now):.1f} {_BAR_TOP - _OVER}V{_BAR_BOTTOM + _OVER}"
+    zero = f"M{x(0):.1f} {_BAR_TOP - _OVER}V{_BAR_AXIS}"
+    ticks = [(x(low), f"{low:g}"), (x(0), "0"), (x(1), "1")]
+    if low == 0:
+        ticks = [(x(0), "0"), (x(0.5), "0.5"), (x(1), "1")]
+    drawn = (
+        f'<path class="axis" d="{zero}"/><path class="bar" d="{bar}"/>'
+        f'<path class="curve" d="{line}"/>'
+    )
+    return _svg(drawn + _axis(ticks, at=_BAR_AXIS), height=_BAR_AXIS + 20)
 
 
 def bits(words: NDArray[np.uint32]) -> str:
     """The bits of words, a mark for each one that is set; four words in a row."""
-    one_a_byte = np.unpackbits(words.astype(">u4").view(np.uint8))
+    in_order = words.astype(">u4").view(np.uint8)
+    one_a_byte = np.unpackbits(in_order)
     rows = one_a_byte.reshape(-1, 128)
     scale = (_RIGHT - _LEFT) / rows.shape[1]
     runs = "".join(_runs(row, y) for y, row in enumerate(rows))
@@ -137,9 +185,14 @@ def bits(words: NDArray[np.uint32]) -> str:
 
 def _runs(row: NDArray[Any], y: int) -> str:
     """A path of the ones in a row, neighbours together."""
-    steps = np.diff(np.concatenate([[0], row, [0]]))
+    padded = np.concatenate([[0], row, [0]])
+    steps = np.diff(padded)
     edges = np.flatnonzero(steps).reshape(-1, 2)
-    return "".join(f"M{begin} {y}h{end - begin}v1h{begin - end}z" for begin, end in edges)
+    path = ""
+    for begin, end in edges:
+        length = end - begin
+        path += f"M{begin} {y}h{length}v1h{-length}z"
+    return path
 
 
 def grid(differs: bytes) -> str:
@@ -174,18 +227,27 @@ def grid(differs: bytes) -> str:
 
 
 def normal_density(x: float) -> float:
-    """Of the standard normal distribution."""
-    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    """The density of the standard normal distribution."""
+    height = math.exp(-x * x / 2)
+    return height / math.sqrt(2 * math.pi)
 
 
-def _axis(ticks: Sequence[tuple[float, str]], *, is_centred: bool = False) -> str:
-    line = f'<path class="axis" d="M{_LEFT} {_BOTTOM}.5H{_RIGHT}"/>'
-    anchors = ["middle"] * len(ticks) if is_centred else ["start", "middle", "end"]
+def _axis(
+    ticks: Sequence[tuple[float, str]],
+    *,
+    is_centred: bool = False,
+    at: int = _BOTTOM,
+) -> str:
+    line = f'<path class="axis" d="M{_LEFT} {at}.5H{_RIGHT}"/>'
+    anchors = ["start", "middle", "end"]
+    if is_centred:
+        anchors = ["middle"] * len(ticks)
     names = ""
     for (x, name), anchor in zip(ticks, anchors, strict=True):
-        names += f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{name}</text>'
+        place = f'x="{x:.1f}" y="{at + 15}"'
+        names += f'<text {place} text-anchor="{anchor}">{name}</text>'
     return line + names
 
 
-def _svg(body: str) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-hidden="true">{body}</svg>'
+def _svg(body: str, *, height: int = _HEIGHT) -> str:
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-hidden="true">{body}</svg>'

@@ -18,13 +18,12 @@ from onnx_philox._command.run import beginning, given_inputs, loading
 from onnx_philox._command.run.given_inputs import StatePorts
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.streams import STATE
-from onnx_philox._files.given import Given
+from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
-from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._rewriting.report import wants_rewrite
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
@@ -55,41 +54,45 @@ def replay(
         raise paths.no_such_file("the record", record) from None
     path = _path_of(written, model)
     named = paths.given("replay", path)
-    with refusing_as_argument():
-        found = recorded_model.files(named, named.stamp)
-        given = _rewritten(named, written)
-        streams = recorded_model.streams(given)
     name = runtime or written["runtime"]
-    loaded = served = _load(given, name, written)
-    if written["runs"][0]["run"] is None:
-        # A result of a `Pipeline`: OpenVINO may round outputs in another way where draws are some.
-        served = _load(given, name, written, shows_drawn=False)
+    with look(named, _settings(name, written).backend) as seen:
+        with refusing_as_argument():
+            found = recorded_model.files(named, named.stamp)
+            rewritten = _rewritten(seen, written)
+            streams = rewritten.streams
+        loaded = served = _load(rewritten, name, written)
+        if written["runs"][0]["run"] is None:
+            # Of a `Pipeline`: OpenVINO may round outputs in another way where draws are some.
+            served = _load(rewritten, name, written, shows_drawn=False)
     report = ReplayedRecord(record, path, written, loaded)
     report.checks += replay_checks.of_model(written, found, recorded_model.listed(streams))
     report.checks += replay_checks.of_runtime(written, loaded, document.versions())
     report.checks += replay_checks.of_seed(written)
-    state = "" if streams is None else streams.state
-    port = next((port for port in loaded.inputs if port.name == state), None)
-    counts_runs = port is not None and StatePorts(port, None, state.endswith(STATE)).counts_runs
+    state = _state(loaded, streams)
+    counts_runs = state is not None and state.counts_runs
     report.checks += replay_checks.of_numbers(written, counts_runs=counts_runs)
-    feeds = _inputs(written, inputs, loaded.inputs, state)
+    name = "" if streams is None else streams.state
+    feeds = _inputs(written, inputs, loaded.inputs, name)
     # Before they are fed: the runtime would say less well what has another type or shape.
     report.checks += replay_checks.of_inputs(written, feeds)
+    known = {port.name for port in loaded.inputs}
+    fed = {each: array for each, array in feeds.items() if each in known}
     for done, run in enumerate(written["runs"]):
         progress(done, len(written["runs"]), f"run {run['run']}")
-        report.checks += replay_checks.of_state(run, takes_state=port is not None)
-        fed = dict(feeds)
-        if port is not None and run["state"] is not None:
-            fed[state] = port.holding(np.array(run["state"], np.uint32))
-        missing = [p.name for p in loaded.inputs if p.is_required and p.name not in fed]
+        report.checks += replay_checks.of_state(run, takes_state=state is not None)
+        # Each begins where the record says, and not where the one before it ended.
+        runs = beginning.StatedRuns(loaded, state, dict(fed))
+        if state is not None and run["state"] is not None:
+            runs.go_on_from(run["state"])
+        missing = [p.name for p in loaded.inputs if p.is_required and p.name not in runs.inputs]
         if missing:
             raise ArgumentError(
                 f"the record must hold every input of the model: got none named {missing[0]!r}. "
                 "Pass --model with the model that was recorded."
             )
         try:
-            taken = {p.name: fed[p.name] for p in loaded.inputs if p.name in fed}
-            outputs = loaded.run(taken)
+            taken = dict(runs.feeds())
+            outputs = runs.run()
             if served is not loaded:
                 outputs |= served.run(taken)
         except RunError:
@@ -103,6 +106,17 @@ def replay(
         same = report.is_same_runtime
         report.checks += replay_checks.of_run(run, hashed, following, is_same_runtime=same)
     return report
+
+
+def _state(loaded: LoadedModel, streams: Streams | None) -> StatePorts | None:
+    """The input that holds the state of the runs; None where the model says nothing of one."""
+    if streams is None:
+        return None
+    for port in loaded.inputs:
+        if port.name == streams.state:
+            # Each run begins at the state that the record gives.
+            return StatePorts(port, None, port.name.endswith(STATE))
+    return None
 
 
 def _path_of(written: document.Record, given: Path | None) -> Path:
@@ -122,10 +136,10 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
     return Path(recorded)
 
 
-def _rewritten(given: Given, written: document.Record) -> Given:
+def _rewritten(seen: ModelLook, written: document.Record) -> ModelLook:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
-    if given.of_openvino or not wants_rewrite(api.found_in(given), recorded_model.streams(given)):
-        return given
+    if seen.given.of_openvino or not wants_rewrite(seen.random_nodes, seen.streams):
+        return seen
     model = written["model"]
     words = {each: model.get(each, False) for each in ("per_row", "invert_bernoulli", "keep_seeds")}
     # Records from before had one answer.
@@ -135,18 +149,23 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     if words["per_row"]:
         batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}"
     asked = Asked(alignment=alignment, batch=batch, **words).again
-    return Given.of(given.owner, api.rewritten(given, asked))
+    return seen.rewritten(asked)
 
 
-def _load(
-    given: Given, runtime: str, written: document.Record, *, shows_drawn: bool = True
-) -> LoadedModel:
+def _settings(runtime: str, written: document.Record, *, shows_drawn: bool = True) -> Settings:
     is_same = runtime == written["runtime"]
     # Another runtime's rounding is to be the least.
     wanted = written["precision"] if is_same else loading.COMPARED
     precision = loading.precision_in(runtime, wanted)
     backend = written["backend"] if is_same else _backends.AUTO
-    return loading.load_model(given, runtime, Settings(backend, precision, shows_drawn=shows_drawn))
+    return Settings(backend, precision, shows_drawn=shows_drawn)
+
+
+def _load(
+    seen: ModelLook, runtime: str, written: document.Record, *, shows_drawn: bool = True
+) -> LoadedModel:
+    settings = _settings(runtime, written, shows_drawn=shows_drawn)
+    return loading.load_model(seen, runtime, settings)
 
 
 def _inputs(

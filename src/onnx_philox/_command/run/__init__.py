@@ -25,6 +25,7 @@ from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
+from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._runtimes.models import RunError
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
@@ -58,24 +59,26 @@ def run(
             "--record must be left out beside --draw, since a record is of the file that ran: got "
             f"{record}. Write that file with onnx-philox rewrite --draw, and run it."
         )
-    with with_draws(given, wanted.draw) as served:
+    settings = settings or Settings()
+    with (
+        look(given, settings.backend) as seen,
+        with_draws(seen, wanted.draw, settings.backend) as served,
+    ):
         return _run(given, served, wanted, runtime, settings, output, record, progress)
 
 
 def _run(
     given: Given,
-    served: Given,
+    served: ModelLook,
     wanted: WantedRuns,
     runtime: str | None,
-    settings: Settings | None,
+    settings: Settings,
     output: str | None,
     record: Path | None,
     progress: Progress,
 ) -> ModelRuns:
     """The runs of what a rewrite made of the model that is given, or of that model."""
     model = given.path
-    stamp: object = () if record is None else given.stamp
-    settings = settings or Settings()
     written = {}
     if record is not None:
         settings = replace(settings, shows_drawn=True)
@@ -113,7 +116,7 @@ def _run(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(report.how_far(wanted, record)) from None
     if record is not None:
-        _record(record, report, wanted, stamp)
+        _record(record, served, report, wanted)
         report.record = record
     return report
 
@@ -124,7 +127,7 @@ def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     The name of an input may contain a "=", so each "=" is tried as the end of the name.
     """
     try:
-        read = model.reads
+        read = dict(model.reads)
     except (OSError, ValueError):
         # Not a file that runtimes load with external data; they report what is wrong with it.
         read = {model.path: f"the model {model.name!r}"}
@@ -137,17 +140,17 @@ def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     return read
 
 
-def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) -> None:
+def _record(path: Path, served: ModelLook, report: ModelRuns, wanted: WantedRuns) -> None:
     """Writes the record of a report.
 
     Raises:
-        ArgumentError: The model is no longer that of the stamp.
+        ArgumentError: The model is no longer what it was when it was read.
         OSError: It cannot be written.
     """
     with refusing_as_argument():
-        of_file = recorded_model.files(report.given, stamp)
-        streams = recorded_model.streams(report.given)
-        recorded_model.check_unchanged(report.given, stamp)
+        of_file = recorded_model.files(served.given, served.given.stamp)
+        streams = served.streams
+        recorded_model.check_unchanged(served.given, served.given.stamp)
     serving = report.serving
     state = report.state
     name = None if state is None else state.name

@@ -19,7 +19,42 @@ from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 
-class Serving:
+class StatedRuns:
+    """Runs of a model in a runtime, with the same inputs, each from the state that the last left.
+
+    Args:
+        loaded: The model.
+        state: Which of its inputs is the state; None where it takes none.
+        inputs: All that the next run is given, by name.
+    """
+
+    def __init__(self, loaded: LoadedModel, state: StatePorts | None, inputs: Arrays) -> None:
+        self.loaded = loaded
+        self.state = state
+        self.inputs = inputs
+
+    def go_on_from(self, words: Any) -> None:
+        """Lets the next run begin at the words of a state, or of one for each row."""
+        assert self.state is not None
+        self.inputs[self.state.name] = self.state.port.holding(np.array(words, np.uint32))
+
+    def run(self) -> Arrays:
+        """Runs the model, and takes over the state that it left.
+
+        Raises:
+            RunError: The runtime refuses an input, or fails.
+        """
+        outputs = self.loaded.run(self.feeds())
+        if self.state is not None and self.state.next in outputs:
+            self.inputs[self.state.name] = outputs[self.state.next]
+        return outputs
+
+    def feeds(self) -> Arrays:
+        """What the next run is given."""
+        return self.inputs
+
+
+class Serving(StatedRuns):
     """A model in a runtime, and what its next run is given.
 
     Args:
@@ -42,11 +77,9 @@ class Serving:
         like: Serving | None = None,
         ports: Sequence[Port] | None = None,
     ) -> None:
-        self.loaded = loaded
         if ports is None:
             ports = loaded.inputs
-        self.state = state = _state(loaded, inside)
-        """Which of the inputs is the state; None where the model takes none."""
+        state = _state(loaded, inside)
         name = None if state is None else state.name
         given = read_inputs(wanted.inputs, ports, name)
         self.filled: Arrays = {}
@@ -57,8 +90,7 @@ class Serving:
         elif wanted.fills:
             others = [port for port in ports if port.name != name]
             self.filled = made_up(others, given)
-        self.inputs = {**self.filled, **given}
-        """All of the next run."""
+        super().__init__(loaded, state, {**self.filled, **given})
         _check_numbers(wanted, loaded, state)
         self.seed: Seed | None = None
         """What the first state is made of; None where there is none, or it is given."""
@@ -71,21 +103,6 @@ class Serving:
             first_state = state.first(self.seed, wanted.first_run, ports, self.inputs)
             self.inputs[state.name] = first_state
         check_all_given(ports, self.inputs, name)
-
-    def run(self) -> Arrays:
-        """Runs the model; the next run is given the same inputs, and the state that this one left.
-
-        Raises:
-            RunError: The runtime refuses an input, or fails.
-        """
-        outputs = self.loaded.run(self.feeds())
-        if self.state is not None and self.state.next is not None:
-            self.inputs[self.state.name] = outputs[self.state.next]
-        return outputs
-
-    def feeds(self) -> Arrays:
-        """What the next run is given."""
-        return self.inputs
 
 
 def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import _runtime_errors, row_states
+from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
 from onnx_philox._command.wanted import RowSeeds, Seed
 from onnx_philox._contract import feeds, given_arrays
@@ -21,6 +21,7 @@ from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
+from onnx_philox._runtimes import first_state
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 _NAME = "run"
@@ -278,12 +279,11 @@ class StatePorts:
                 if self.is_per_row:
                     rows = self._rows(ports, arrays)
                 self._check_seeds(seed, rows)
-                if generator.is_counter_based:
-                    return row_states(seed, run=run)
-                return generator.of_seeds(np.array(seed, np.uint64))
+                return first_state.of_seeds(generator, seed, run=run)
             if not self.is_per_row:
                 owner = generator.seeding.partition("(")[0]
-                return self.port.holding(generator.of_seed(owner, seed, run))
+                words = first_state.of_seed(generator, owner, seed, run=run)
+                return self.port.holding(words)
             if not generator.is_counter_based:
                 raise ArgumentError(
                     f"{self.name} must be given, since {generator.owner} has no rule that numbers "
@@ -298,7 +298,8 @@ class StatePorts:
                     f"Pass the states, too: --input {self.name}=FILE.npy with what "
                     "onnx_philox.row_states(seed, range(batch), run) gives."
                 )
-            return row_states(seed, range(rows.pop()), run)
+            numbers = range(rows.pop())
+            return first_state.of_seed(generator, _NAME, seed, rows=numbers, run=run)
         except ValueError as error:
             raise ArgumentError(str(error)) from error
 
@@ -316,23 +317,24 @@ class StatePorts:
 
     def _rows(self, ports: Iterable[Port], arrays: Arrays) -> set[int]:
         """How many rows the other inputs may have."""
-        assert self.port.shape is not None
-        batch = self.port.shape[0]
         fed = [port for port in ports if port.shape and port.name in arrays]
-        sized = [
-            (axis, d, size)
-            for port in fed
-            for axis, (d, size) in enumerate(
-                zip(port.shape or (), arrays[port.name].shape, strict=False)
-            )
-            if not isinstance(d, int)
-        ]
-        named = {size for _, d, size in sized if batch and d == batch}
-        said = self.streams
-        if not named and said and said.batch in arrays:
-            # OpenVINO forgets the names of dimensions.
-            named = set(arrays[said.batch].shape[said.batch_axis :][:1])
-        return named or {size for axis, _, size in sized if not axis}
+        carrying = []
+        if self.streams is not None:
+            carrying = first_state.carriers(fed, self.streams.batch, self.streams.batch_axis)
+        name = (self.port.shape or (None,))[0]
+        if not carrying and name is not None:
+            # The file cannot be read here; the runtime knows what the dimensions are called.
+            for port in fed:
+                carrying += [(port, i) for i, size in enumerate(port.shape or ()) if size == name]
+        if not carrying:
+            # Nothing is known of the batch: it may be the first dimension of any input.
+            carrying = [(port, 0) for port in fed if not isinstance((port.shape or ())[0], int)]
+        rows = set()
+        for port, axis in carrying:
+            shape = arrays[port.name].shape
+            if axis < len(shape):
+                rows.add(shape[axis])
+        return rows
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""

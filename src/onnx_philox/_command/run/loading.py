@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from onnx_philox import _backends
 from onnx_philox._contract.declaration import listed
-from onnx_philox._files.given import Given
+from onnx_philox._rewriting.look import ModelLook
 from onnx_philox._runtimes import RUNTIMES, Runtime
 from onnx_philox._runtimes.models import LoadedModel, RunError, SettingError, ToOpen, choose_backend
 from onnx_philox._runtimes.options import PRECISION
@@ -54,7 +54,7 @@ def check_once(
         raise ArgumentError(f"{option} must be given once {where}: got {got}. {remedy}")
 
 
-def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:
+def load_model(seen: ModelLook, runtime: str | None, settings: Settings) -> LoadedModel:
     """Loads a model in a runtime, or in the first installed one that takes it.
 
     Raises:
@@ -65,6 +65,7 @@ def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedM
         raise ArgumentError(
             f"--runtime must be one of {', '.join(RUNTIMES)}: got {runtime!r}. Choose one of these."
         )
+    given = seen.given
     of_ir = given.of_openvino
     usable = [r for r in RUNTIMES.values() if r.takes_ir or not of_ir]
     chosen = [r for r in usable if runtime in (None, r.name)]
@@ -90,13 +91,14 @@ def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedM
     reasons = []
     for each in chosen:
         try:
-            return _load(given, each, settings)
+            return _load(seen, each, settings)
         except ImportError as error:
             reasons.append(str(error))
     raise ArgumentError(" ".join(reasons))
 
 
-def _load(given: Given, runtime: Runtime, settings: Settings) -> LoadedModel:
+def _load(seen: ModelLook, runtime: Runtime, settings: Settings) -> LoadedModel:
+    given = seen.given
     models = runtime.models()
     precision = settings.precision
     # Only ONNX Runtime reads its own format, but nothing can be made another output of it.
@@ -112,7 +114,8 @@ def _load(given: Given, runtime: Runtime, settings: Settings) -> LoadedModel:
     backend = choose_backend(models, settings.backend)
     options = runtime.options.of(backend, precision, settings.device)
     try:
-        return models.open(ToOpen(given, options, shows_drawn=settings.shows_drawn))
+        read = seen.read_by_openvino
+        return models.open(ToOpen(given, options, shows_drawn=settings.shows_drawn, read=read))
     except ArgumentError:
         raise
     except Exception as error:

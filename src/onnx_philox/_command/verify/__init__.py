@@ -49,7 +49,8 @@ def run(
         if isinstance(member, Runner):
             jobs += [(member, case) for case in all_cases if member.takes(case)]
     for done, (runner, case) in enumerate(jobs):
-        progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
+        title = f"{runner.runtime} {runner.backend}: {case.name}"
+        progress(done, len(jobs), title)
         results.append(_verify(runner, case))
     results.sort(key=lambda result: found.index(result.by))
     return Verification(results, is_verbose)

@@ -85,7 +85,8 @@ class Case:
     @property
     def name(self) -> str:
         """The case in words, unique among all cases."""
-        return " ".join(part for part in (self.family, self.type.name, self.part) if part)
+        parts = (self.family, self.type.name, self.part)
+        return " ".join(part for part in parts if part)
 
     @property
     def generator(self) -> generators.Generator:
@@ -131,7 +132,9 @@ def _case(given: Mapping[str, Any], notes: Mapping[str, str]) -> Case:
     type_ = BY_NAME[given["type"]]
     vectors = tuple(_vector(operator, type_, vector) for vector in given["vectors"])
     family = given["family"]
-    return Case(family, vectors, type_, given.get("part", ""), note=notes.get(family, ""))
+    part = given.get("part", "")
+    note = notes.get(family, "")
+    return Case(family, vectors, type_, part, note=note)
 
 
 def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str, Any]) -> Vector:
@@ -173,7 +176,8 @@ def _state(given: Mapping[str, Any], alignment: str) -> GeneratorState | None:
         words = generator.of_seed("", given["seed"])
     if words is None:
         return None
-    return generator.state.from_array(np.array(words, np.uint32))
+    array = np.array(words, np.uint32)
+    return generator.state.from_array(array)
 
 
 def _argument(given: Any) -> Any:
@@ -182,24 +186,32 @@ def _argument(given: Any) -> Any:
         if isinstance(given, Decimal):
             return float(given)
         return given
-    flat = _from_hex(given["hex"], BY_NAME[given["type"]])
+    type_ = BY_NAME[given["type"]]
+    flat = _from_hex(given["hex"], type_)
     return flat.reshape(given["shape"])
 
 
 def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
     """Little-endian bytes in hex."""
     little_endian = np.dtype(f"<u{type_.dtype.itemsize}")
-    bits = np.frombuffer(bytes.fromhex(text), little_endian)
-    return bits.astype(little_endian.newbyteorder("=")).view(type_.dtype)
+    contents = bytes.fromhex(text)
+    bits = np.frombuffer(contents, little_endian)
+    own_order = bits.astype(little_endian.newbyteorder("="))
+    return own_order.view(type_.dtype)
 
 
-_ROW_STATES = (PhiloxState(2**128 - 1, 2**64 - 1), PhiloxState(2**64 - 2, 7), PhiloxState(0, 2**32))
+_ROW_STATES = (
+    PhiloxState(2**128 - 1, 2**64 - 1),
+    PhiloxState(2**64 - 2, 7),
+    PhiloxState(0, 2**32),
+)
 
 
 def _dropped(type_: ElementType) -> Mapping[str, Any]:
     """Data of a type, and how many of them to drop."""
     data = np.arange(-7, 8).reshape(3, 5) / 8
-    return {"data": data.astype(type_.dtype), "ratio": np.array(0.4, np.float32)}
+    ratio = np.array(0.4, np.float32)
+    return {"data": data.astype(type_.dtype), "ratio": ratio}
 
 
 # Logits, and filters for all rows.
@@ -232,7 +244,8 @@ def _rows() -> list[Case]:
     for operator, numbers in _ROW_ARGUMENTS:
         for type_ in operator.output_types:
             if operator.type_input is not None and type_ is F64:
-                continue  # which OpenVINO computes in f32
+                # OpenVINO computes it in f32.
+                continue
             arguments = _dropped(type_) if operator is operators.RANDOM_DROPOUT else numbers
             shape = (3, 1) if operator is operators.RANDOM_TOKEN else (3, 5)
             example = Example(shape, type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
@@ -240,8 +253,10 @@ def _rows() -> list[Case]:
             expected = {}
             for output in operator.outputs:
                 join = np.stack if output.is_state else np.concatenate
-                expected[output.name] = join([row[output.name] for row in alone])
-            cases.append(Case(f"{ROWS} {operator.name}", (Vector(example, expected),), type_))
+                parts = [row[output.name] for row in alone]
+                expected[output.name] = join(parts)
+            vectors = (Vector(example, expected),)
+            cases.append(Case(f"{ROWS} {operator.name}", vectors, type_))
     return cases
 
 
@@ -260,7 +275,10 @@ def _row(example: Example, row: int) -> Example:
     )
 
 
-_SEEDED = (((2, 3, 5), 150, 10), ((257,), 2**40 + 7, 2**33 + 1))
+_SEEDED = (
+    ((2, 3, 5), 150, 10),
+    ((257,), 2**40 + 7, 2**33 + 1),
+)
 """Shapes and both seeds."""
 _RANGES: tuple[tuple[tuple[ElementType, ...], str, tuple[Any, Any]], ...] = (
     ((F32, F64, F16, BF16), "in [0,1)", (0, 1)),
@@ -285,5 +303,6 @@ def _seeded_draws() -> list[Case]:
                 for shape, key, stream in _SEEDED
             ]
             vectors = tuple(Vector(example, example.in_numpy()) for example in draws)
-            cases.append(Case(SEEDED_DRAWS, vectors, type_, part, is_numpy_the_standard=True))
+            case = Case(SEEDED_DRAWS, vectors, type_, part, is_numpy_the_standard=True)
+            cases.append(case)
     return cases

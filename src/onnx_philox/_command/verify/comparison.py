@@ -63,7 +63,12 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
     if vector.printed is not None and result.first is None:
         difference = _compare_printed(vector, got["values"])
         if difference is not None:
-            result = Comparison(result.equal - 1, result.total, difference, result.differs)
+            result = Comparison(
+                result.equal - 1,
+                result.total,
+                difference,
+                result.differs,
+            )
     if vector.near is not None and result.first is None:
         result = _compare_near(vector, vector.near, got["values"], result)
     return result
@@ -75,9 +80,19 @@ def _compare_output(vector: Vector, name: str, got: NDArray[Any] | None) -> Comp
     came = "nothing" if got is None else f"{got.dtype} of shape {list(got.shape)}"
     size = expected.size
     if got is None or wanted != came:
-        form = FirstDifference(str(vector.example), name, None, None, wanted, None, came, None)
+        form = FirstDifference(
+            str(vector.example),
+            name,
+            None,
+            None,
+            wanted,
+            None,
+            came,
+            None,
+        )
         return Comparison(0, size, form, b"\1" * size)
-    differs = (_bits(expected) != _bits(got)).reshape(-1)
+    differs = _bits(expected) != _bits(got)
+    differs = differs.reshape(-1)
     equal = size - int(differs.sum())
     difference = None
     if equal < size:
@@ -95,29 +110,38 @@ def _compare_printed(vector: Vector, got: NDArray[Any]) -> FirstDifference | Non
     is the value, which determines every bit. It prints integers in full.
     """
     printed = np.array(vector.printed, dtype=object).reshape(-1)
-    for element, (decimal, value) in enumerate(zip(printed, got.flat, strict=True)):
+    pairs = zip(printed, got.flat, strict=True)
+    for element, (decimal, value) in enumerate(pairs):
         if vector.example.type is F64:
-            is_equal = Decimal(float(value)).quantize(decimal) == decimal
+            rounded = Decimal(float(value)).quantize(decimal)
+            is_equal = rounded == decimal
         else:
-            is_equal = bool(got.dtype.type(str(decimal)) == value)
+            nearest = got.dtype.type(str(decimal))
+            is_equal = bool(nearest == value)
         if not is_equal:
-            return _difference(vector, "values", element, got, f"{decimal} (as printed)", None)
+            wanted = f"{decimal} (as printed)"
+            return _difference(vector, "values", element, got, wanted, None)
     return None
 
 
 def _compare_near(
-    vector: Vector, near: NDArray[Any], got: NDArray[Any], same: Comparison
+    vector: Vector,
+    near: NDArray[Any],
+    got: NDArray[Any],
+    same: Comparison,
 ) -> Comparison:
     """Compares with numbers that need not have the same bits."""
     tolerance = NORMAL_TOLERANCES[vector.example.type]
-    is_near = np.abs(got.astype(np.float64) - near) <= tolerance
+    distance = np.abs(got.astype(np.float64) - near)
+    is_near = distance <= tolerance
     if is_near.all():
         return same
     element = int(is_near.reshape(-1).argmin())
     wanted = f"{near.flat[element]} within {tolerance}"
     bits = _hex(near, element)
     difference = _difference(vector, "values", element, got, wanted, bits)
-    return Comparison(same.equal - int((~is_near).sum()), same.total, difference, same.differs)
+    far = int((~is_near).sum())
+    return Comparison(same.equal - far, same.total, difference, same.differs)
 
 
 def _difference(
@@ -129,7 +153,8 @@ def _difference(
     expected_hex: str | None,
 ) -> FirstDifference:
     """The difference of an element."""
-    index = tuple(int(i) for i in np.unravel_index(element, got.shape))
+    places = np.unravel_index(element, got.shape)
+    index = tuple(int(place) for place in places)
     value = str(got.flat[element])
     bits = _hex(got, element)
     return FirstDifference(
@@ -138,11 +163,14 @@ def _difference(
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+    contiguous = np.ascontiguousarray(array)
+    return contiguous.view(f"u{array.dtype.itemsize}")
 
 
 def _hex(array: NDArray[Any], element: int) -> str:
-    return f"0x{int(_bits(array).flat[element]):0{2 * array.dtype.itemsize}x}"
+    number = int(_bits(array).flat[element])
+    digits = 2 * array.dtype.itemsize
+    return f"0x{number:0{digits}x}"
 
 
 class CaseVerdict(Enum):
@@ -173,13 +201,15 @@ class CaseResult:
     @property
     def is_failure(self) -> bool:
         """Whether the command must fail."""
-        return not self.by.is_peer and self.verdict in (CaseVerdict.MISMATCH, CaseVerdict.ERROR)
+        has_failed = self.verdict in (CaseVerdict.MISMATCH, CaseVerdict.ERROR)
+        return has_failed and not self.by.is_peer
 
     @property
     def kind(self) -> tuple[str, str]:
         """The operator and the type of its case."""
         assert self.case is not None, "what is not installed is not compared"
-        return self.case.vectors[0].example.operator.name, self.case.type.name
+        operator = self.case.vectors[0].example.operator
+        return operator.name, self.case.type.name
 
     @property
     def vectors(self) -> int:
@@ -198,4 +228,6 @@ def groups(results: Iterable[CaseResult]) -> dict[Runner | Absent, list[CaseResu
 def joined(names: Iterable[str]) -> str:
     """Names as a phrase: `a, b and c`."""
     *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    if not most:
+        return last
+    return f"{', '.join(most)} and {last}"

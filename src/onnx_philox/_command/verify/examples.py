@@ -97,11 +97,13 @@ class Example:
         outputs = self.operator.outputs
         if state is None:
             outputs = self.operator.values_outputs
-        return dict(zip((o.name for o in outputs), results, strict=False))
+        names = [output.name for output in outputs]
+        return dict(zip(names, results, strict=False))
 
     def _state_array(self) -> NDArray[np.uint32] | None:
         if self.rows:
-            return np.stack([row.to_array() for row in self.rows])
+            states = [row.to_array() for row in self.rows]
+            return np.stack(states)
         if self.node_state is None:
             return None
         return self.node_state.to_array()
@@ -112,16 +114,19 @@ class Example:
         # Not by `advance` and the rules of the distributions, since those are what we verify.
         blocks = -(-self._words() // 4)
         counter = (self.node_state.counter + blocks) % 2**128
-        return PhiloxState(counter, self.node_state.key).to_array()
+        after = PhiloxState(counter, self.node_state.key)
+        return after.to_array()
 
     def _words(self) -> int:
         elements = math.prod(self.shape)
         match self.operator.name:
             case "RandomNormal":
-                return (elements + elements % 2) * (2 if self.type is F64 else 1)
+                words = 2 if self.type is F64 else 1
+                return (elements + elements % 2) * words
             case "RandomBernoulli" | "RandomDropout":
                 probability = self.arguments.get("p", self.arguments.get("ratio"))
-                return elements * (2 if probability.dtype == np.float64 else 1)
+                words = 2 if probability.dtype == np.float64 else 1
+                return elements * words
             case "RandomCategorical" if self.arguments.get("replacement") == 0:
                 return int(self.arguments["logits"].size) * 2
             case "RandomCategorical" | "RandomToken" | "RandomPermutation":
@@ -129,7 +134,8 @@ class Example:
             case "RandomGamma" | "RandomPoisson":
                 return elements * 128
             case _:
-                return elements * max(1, self.type.dtype.itemsize // 4)
+                words = max(1, self.type.dtype.itemsize // 4)
+                return elements * words
 
     def _arguments(self) -> dict[str, Any]:
         """The arguments that a builder and a function of the reference share."""
@@ -152,7 +158,8 @@ class Example:
         if self.run is not None:
             parts.append(f"run {self.run}")
         if isinstance(self.state, PhiloxState):
-            parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
+            state = self.state
+            parts.append(f"counter {state.counter:#x}, key {state.key:#x}")
         elif self.state is not None:
             parts.append(f"from {self.state!r}")
         if self.rows:
@@ -165,7 +172,8 @@ def together(examples: Sequence[Example]) -> tuple[onnx.ModelProto, Arrays]:
     models = []
     feeds = {}
     for number, example in enumerate(examples):
-        models.append(compose.add_prefix(example.model(), f"{number}."))
+        model = compose.add_prefix(example.model(), f"{number}.")
+        models.append(model)
         for name, array in example.feeds().items():
             feeds[f"{number}.{name}"] = array
     whole, *others = models
@@ -187,4 +195,5 @@ def _shown(argument: Any) -> str:
     """A number unchanged, an array as its type and shape."""
     if np.ndim(argument) == 0:
         return str(argument)
-    return f"{BY_DTYPE[argument.dtype].name}{list(argument.shape)}"
+    type_ = BY_DTYPE[argument.dtype]
+    return f"{type_.name}{list(argument.shape)}"

@@ -46,7 +46,8 @@ _Rule = tuple[type[DrawLayer], Callable[[Parameters], Pair]]
 
 
 def _bits_of(number: Any) -> int:
-    return int(np.float32(number).view(np.int32))
+    bits = np.float32(number).view(np.int32)
+    return int(bits)
 
 
 def _bounds(given: Parameters) -> Pair:
@@ -57,30 +58,52 @@ def _bounds(given: Parameters) -> Pair:
 
 def _integers(given: Parameters) -> Pair:
     minval = int(given["minval"])
-    width = int(given["maxval"]) - minval
+    maxval = int(given["maxval"])
+    width = maxval - minval
     bits = np.array(width, np.uint32).view(np.int32)
     return minval, int(bits)
 
 
 def _threshold(p: Number) -> Pair:
     """How many of the uniforms are below p: in f64, which holds the product."""
-    below = math.ceil(float(p) * _UNIFORMS_F32)
+    product = float(p) * _UNIFORMS_F32
+    below = math.ceil(product)
     return min(below, _UNIFORMS_F32), 0
 
 
+def _nothing(_given: Parameters) -> Pair:
+    return 0, 0
+
+
+def _mean_and_scale(given: Parameters) -> Pair:
+    mean = _bits_of(given["mean"])
+    scale = _bits_of(given["scale"])
+    return mean, scale
+
+
+def _p(given: Parameters) -> Pair:
+    return _threshold(given["p"])
+
+
+def _ratio(given: Parameters) -> Pair:
+    return _threshold(given["ratio"])
+
+
+_BITS = draw("PhiloxBits", ov.Type.i32)
+_UNIFORM_I32 = draw("PhiloxUniformI32", ov.Type.i32)
+_UNIFORM_F16 = draw("PhiloxUniformF16", ov.Type.f16)
+_UNIFORM_F32 = draw("PhiloxUniformF32", ov.Type.f32)
+_NORMAL_F32 = draw("PhiloxNormalF32", ov.Type.f32)
 _BERNOULLI = draw("PhiloxBernoulli", ov.Type.boolean)
 """The first parameter is how many of the 2^23 uniforms are below p."""
 _RULES: dict[tuple[str, str], _Rule] = {
-    ("RandomGenerator", U32.name): (draw("PhiloxBits", ov.Type.i32), lambda _: (0, 0)),
-    ("RandomUniform", I32.name): (draw("PhiloxUniformI32", ov.Type.i32), _integers),
-    ("RandomUniform", F16.name): (draw("PhiloxUniformF16", ov.Type.f16), _bounds),
-    ("RandomUniform", F32.name): (draw("PhiloxUniformF32", ov.Type.f32), _bounds),
-    ("RandomNormal", F32.name): (
-        draw("PhiloxNormalF32", ov.Type.f32),
-        lambda given: (_bits_of(given["mean"]), _bits_of(given["scale"])),
-    ),
-    ("RandomBernoulli", F32.name): (_BERNOULLI, lambda given: _threshold(given["p"])),
-    ("RandomDropout", F32.name): (_BERNOULLI, lambda given: _threshold(given["ratio"])),
+    ("RandomGenerator", U32.name): (_BITS, _nothing),
+    ("RandomUniform", I32.name): (_UNIFORM_I32, _integers),
+    ("RandomUniform", F16.name): (_UNIFORM_F16, _bounds),
+    ("RandomUniform", F32.name): (_UNIFORM_F32, _bounds),
+    ("RandomNormal", F32.name): (_NORMAL_F32, _mean_and_scale),
+    ("RandomBernoulli", F32.name): (_BERNOULLI, _p),
+    ("RandomDropout", F32.name): (_BERNOULLI, _ratio),
 }
 """By the operator, and by the type that decides how many words an element takes."""
 
@@ -94,13 +117,15 @@ def lowered(model: ov.Model, device: str) -> ov.Model:
     copy = model.clone()
     upstream = Upstream()
     for node, owners in walk(copy):
-        if owners and is_ours(node):
+        if not is_ours(node):
+            continue
+        if owners:
             owner = owners[0].node.get_type_name()
             given = f"{node.get_type_name()} in the body of a {owner}, on {device}"
             allowed = "one of the main graph on this device"
             refuse(NAME, _named(node), given, allowed, _REMEDY)
-        if is_ours(node):
-            _Lowering(node, device, upstream).replace()
+        lowering = _Lowering(node, device, upstream)
+        lowering.replace()
     copy.validate_nodes_and_infer_types()
     return copy
 
@@ -110,11 +135,13 @@ def _named(node: ov.Node) -> str:
 
 
 def _constant(values: Any, type_: Any) -> ov.Output:
-    return ops.constant(np.array(values, type_)).output(0)
+    array = np.array(values, type_)
+    return ops.constant(array).output(0)
 
 
 def _reshaped(source: ov.Output, shape: ov.Output) -> ov.Output:
-    return ops.reshape(source, shape, special_zero=False).output(0)
+    reshaped = ops.reshape(source, shape, special_zero=False)
+    return reshaped.output(0)
 
 
 def _replace(output: ov.Output, new: ov.Output) -> None:
@@ -127,8 +154,9 @@ def _replace(output: ov.Output, new: ov.Output) -> None:
     for reader in output.get_target_inputs():
         if reader.get_node().get_type_name() != "Result":
             computing.append(reader)
-    if new.get_element_type().is_real() and computing:
-        converted = ops.convert(new, new.get_element_type()).output(0)
+    type_ = new.get_element_type()
+    if type_.is_real() and computing:
+        converted = ops.convert(new, type_).output(0)
         for reader in computing:
             reader.replace_source_output(converted)
     output.replace(new)
@@ -151,7 +179,8 @@ class _Lowering:
     def replace(self) -> None:
         """Puts layers in the place of the node."""
         kind, pair = self._rule()
-        numbers = self._seeds() + list(pair(self._parameters()))
+        parameters = pair(self._parameters())
+        numbers = self._seeds() + list(parameters)
         states = self._states()
         shape, known = self._shape()
         elements = None if known is None else math.prod(known)
@@ -166,19 +195,22 @@ class _Lowering:
         if elements is not None and elements >= 2**31:
             self._refuse(f"of {elements} elements", "fewer than 2^31 elements", of="")
         if elements == 0:
-            drawn = _constant(np.empty(known or ()), kind.TYPE.to_dtype())
+            nothing = np.empty(known or ())
+            drawn = _constant(nothing, kind.TYPE.to_dtype())
             after = states
         else:
             if elements is None:
                 like = self._like(shape)
             else:
                 like = _constant([0], np.int32)
-            layer = kind([states, _constant(numbers, np.int32), like], elements)
+            numbers_input = _constant(numbers, np.int32)
+            layer = kind([states, numbers_input, like], elements)
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
-            after_draw = PhiloxNext([states, layer.output(0)], self._words())
-            after = after_draw.output(0)
-        outputs = [*self._values(drawn), self._next(after)]
+            move = PhiloxNext([states, layer.output(0)], self._words())
+            after = move.output(0)
+        values = self._values(drawn)
+        outputs = [*values, self._next(after)]
         for output, new in zip(self.node.outputs(), outputs, strict=True):
             if output.get_target_inputs():
                 name = f"{self.node.get_friendly_name()}/{output.index}"
@@ -195,23 +227,27 @@ class _Lowering:
                 self._refuse(f"of {deciding}", f"of {' or '.join(types)}")
             known = {operator for operator, _ in _RULES}
             *others, last = sorted(known)
-            self._refuse(f"of {deciding}", f"{', '.join(others)} or {last}", of="")
+            allowed = f"{', '.join(others)} or {last}"
+            self._refuse(f"of {deciding}", allowed, of="")
         for other in self.operator.attributes:
             if other.name in _UNDERSTOOD:
                 continue
             given = self.attributes.get(other.name, other.default)
             if given not in ("", other.default):
                 allowed = f"with {other.name} {other.default!r}"
-                self._refuse(f"with {other.name} {given!r}", allowed)
+                given = f"with {other.name} {given!r}"
+                self._refuse(given, allowed)
         return rule
 
     def _type(self) -> str:
         """The type that decides how many words an element takes."""
         name = self.operator.words.by
         if name in self.inputs:
-            return arrays.name(self.inputs[name].get_element_type())
-        if self.operator.outputs[0].type is not None:
-            return self.operator.outputs[0].type.name
+            source = self.inputs[name]
+            return arrays.name(source.get_element_type())
+        fixed = self.operator.outputs[0].type
+        if fixed is not None:
+            return fixed.name
         return str(self.attributes[name])
 
     def _refuse(self, given: str, allowed: str, of: str | None = None) -> NoReturn:
@@ -232,7 +268,8 @@ class _Lowering:
         for declared in self.operator.inputs:
             if not declared.role.is_parameter or declared.role is operators.Role.DATA:
                 continue
-            value = self.upstream.value_of(self.inputs[declared.name].get_node())
+            source = self.inputs[declared.name].get_node()
+            value = self.upstream.value_of(source)
             if value is None:
                 given = f"with a computed {declared.name}"
                 self._refuse(given, f"with one constant {declared.name}")
@@ -242,7 +279,8 @@ class _Lowering:
             found[declared.name] = value.reshape(-1)[0]
         for name, number in self._sizes(found).items():
             if 0 < abs(float(number)) < _SMALLEST:
-                self._refuse(f"with {name} {float(number):.3g}", "with 0 or at least 2^-60")
+                given = f"with {name} {float(number):.3g}"
+                self._refuse(given, "with 0 or at least 2^-60")
         return found
 
     def _sizes(self, found: Parameters) -> Parameters:
@@ -257,8 +295,9 @@ class _Lowering:
         return found
 
     def _seeds(self) -> list[int]:
-        seeds = [int(self.attributes[name]) for name in ("global_seed", "op_seed")]
-        words: list[int] = np.array(seeds, np.uint64).view(np.int32).tolist()
+        seeds = [self.attributes["global_seed"], self.attributes["op_seed"]]
+        numbers = np.array([int(seed) for seed in seeds], np.uint64)
+        words: list[int] = numbers.view(np.int32).tolist()
         return words
 
     def _states(self) -> ov.Output:
@@ -275,7 +314,8 @@ class _Lowering:
         words = ops.convert(self.state, "i32").output(0)
         if self.are_rows:
             return words
-        return _reshaped(words, _constant([operators.STATE_WORDS], np.int64))
+        shape = _constant([operators.STATE_WORDS], np.int64)
+        return _reshaped(words, shape)
 
     def _is_constant(self) -> bool:
         """Whether the state is the same in each run."""
@@ -312,15 +352,18 @@ class _Lowering:
             shape = self.state.get_partial_shape()
             target = ops.shape_of(self.state).output(0)
             if shape.is_static:
-                target = _constant(list(shape.to_shape()), np.int64)
-        return ops.convert(_reshaped(after, target), type_).output(0)
+                dimensions = list(shape.to_shape())
+                target = _constant(dimensions, np.int64)
+        words = _reshaped(after, target)
+        return ops.convert(words, type_).output(0)
 
     def _shape(self) -> tuple[ov.Output, tuple[int, ...] | None]:
         """The values' shape as an input, and if it is known before."""
         data = self.inputs.get("data")
         known = arrays.known_dimensions(self.node.get_output_partial_shape(0))
         if known is None:
-            self._refuse("of any rank", f"of a known rank, at most {operators.MAX_RANK},")
+            allowed = f"of a known rank, at most {operators.MAX_RANK},"
+            self._refuse("of any rank", allowed)
         dimensions = tuple(d for d in known if d is not None)
         if len(dimensions) == len(known):
             return _constant(dimensions, np.int64), dimensions
@@ -333,11 +376,14 @@ class _Lowering:
         rank = self.node.get_output_partial_shape(0).rank.get_length()
         if rank > _BROADCAST_RANK:
             axis = _constant(0, np.int64)
-            first = ops.gather(shape, _constant([0], np.int64), axis)
-            others = ops.gather(shape, _constant(range(1, rank), np.int64), axis)
+            places = _constant([0], np.int64)
+            first = ops.gather(shape, places, axis)
+            places = _constant(range(1, rank), np.int64)
+            others = ops.gather(shape, places, axis)
             as_one = ops.reduce_prod(others, axis, keep_dims=True)
             shape = ops.concat([first, as_one], 0).output(0)
-        return ops.broadcast(_constant(0, np.int32), shape).output(0)
+        zero = _constant(0, np.int32)
+        return ops.broadcast(zero, shape).output(0)
 
     def _values(self, drawn: ov.Output) -> Iterator[ov.Output]:
         """The outputs that are no state."""
@@ -351,7 +397,8 @@ class _Lowering:
             yield drawn
 
     def _kept(self, data: ov.Output, is_dropped: ov.Output) -> ov.Output:
-        ratio = np.float32(self._parameters()["ratio"])
+        parameters = self._parameters()
+        ratio = np.float32(parameters["ratio"])
         type_ = arrays.element_type(data.get_element_type())
         if not isinstance(type_, ElementType) or type_ not in (F16, F32):
             given = f"with data of {arrays.name(data.get_element_type())}"
@@ -359,7 +406,8 @@ class _Lowering:
         dtype = type_.dtype
         with np.errstate(all="ignore"):
             left = np.float32(1) - ratio
-            scale = (np.float32(1) / left).astype(dtype)
+            scale = np.float32(1) / left
+            scale = scale.astype(dtype)
         zero = arrays.constant(np.zeros((), dtype)).output(0)
         scaled = data
         # Else all is dropped; nothing may become infinite.

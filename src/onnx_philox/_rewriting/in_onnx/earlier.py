@@ -31,10 +31,14 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
             state but is no state.
     """
     functions = model.functions.values()
-    for imports in (model.opset_imports, *(f.opset_imports for f in functions)):
-        checks.check_opset(imports.get(DOMAIN, 1), OWNER)
+    opsets = [model.opset_imports]
+    opsets += [function.opset_imports for function in functions]
+    for imports in opsets:
+        version = imports.get(DOMAIN, 1)
+        checks.check_opset(version, OWNER)
     ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
-    stateful = [node for node in ours if not awaits_state(node) and state_of(node) is not None]
+    with_state = [node for node in ours if state_of(node) is not None]
+    stateful = [node for node in with_state if not awaits_state(node)]
     for node in ours:
         for name in ("global_seed", "op_seed"):
             seed_of(node, name)
@@ -67,21 +71,24 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
     direct = [node for node in numbered if state_of(node) is state]
-    seeds = (seed_of(node, "global_seed") for node in (*direct, *numbered))
-    return replace(found, seed=next(seeds, key))
+    for node in (*direct, *numbered):
+        return replace(found, seed=seed_of(node, "global_seed"))
+    return replace(found, seed=key)
 
 
 def counts_runs(model: ir.Model) -> bool:
     """Whether the next state is that of the next run, as a rewrite makes it."""
-    following = next((value for value in model.graph.outputs if value.name == NEXT_STATE), None)
-    node = None if following is None else graphs.source(following).producer()
+    following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
+    if not following:
+        return False
+    node = graphs.source(following[0]).producer()
     if node is None or node.op_type != "Add":
         return False
     added = [value for value in node.inputs if value is not None]
     for steps, words in permutations(added, 2):
         # Of an IR version before 4 a constant is an input, too.
         given = steps.const_value
-        numbers = given.numpy() if given is not None else _words(steps)
+        numbers = _words(steps) if given is None else given.numpy()
         if are_runs(numbers) and graphs.source(words).name == STATE:
             return True
     return False
@@ -114,7 +121,8 @@ def _words(value: ir.Value) -> NDArray[Any] | None:
     if node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
         # Before opset 9 a Constant holds floats only.
         array = constant(node.inputs[0])
-        is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
+        to = node.attributes.get_int("to", 0)
+        is_cast = to == ir.DataType.UINT32.value
         if not is_cast or array is None:
             return None
         return array.astype(np.uint32)
@@ -124,9 +132,15 @@ def _words(value: ir.Value) -> NDArray[Any] | None:
 def _is_state(value: ir.Value) -> bool:
     array = _words(value)
     if array is not None:
-        return array.dtype == "uint32" and array.ndim == 1 and of_words(array.size) is not None
-    if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or not value.shape:
+        is_row = array.dtype == "uint32" and array.ndim == 1
+        return is_row and of_words(array.size) is not None
+    if not value.is_graph_input() or not value.shape:
+        return False
+    if value.dtype is not ir.DataType.UINT32:
         return False
     *rows, words = value.shape
-    is_plain_or_rows = not rows or (len(rows) == 1 and not isinstance(rows[0], int))
-    return of_words(words) is not None and is_plain_or_rows
+    if of_words(words) is None:
+        return False
+    if not rows:
+        return True
+    return len(rows) == 1 and not isinstance(rows[0], int)

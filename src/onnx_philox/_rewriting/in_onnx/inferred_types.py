@@ -47,7 +47,11 @@ class Types:
 
     def __call__(self, value: ir.Value) -> ir.DataType | None:
         """The declared type, else the inferred one, else None."""
-        return self._kept(value) or self._inferred.get(value, (None, None))[0]
+        kept = self._kept(value)
+        if kept:
+            return kept
+        dtype, _ = self._inferred.get(value, (None, None))
+        return dtype
 
     def _kept(self, value: ir.Value) -> ir.DataType | None:
         """The declared type that operators carry on to a value, which takes no inference."""
@@ -57,7 +61,8 @@ class Types:
             if before is None:
                 return None
             way.append(before)
-        dtype = way[-1].dtype or self._known[way[-1]]
+        last = way[-1]
+        dtype = last.dtype or self._known[last]
         self._known.update(dict.fromkeys(way, dtype))
         return dtype
 
@@ -65,10 +70,11 @@ class Types:
         """The declared shape, else the inferred one, else None."""
         if value.shape is not None:
             return value.shape
-        return self._inferred.get(value, (None, None))[1]
+        _, shape = self._inferred.get(value, (None, None))
+        return shape
 
     def dimensions(self, value: ir.Value) -> tuple[int | str | None, ...] | None:
-        """Those of the shape: numbers, names, None for those that have neither."""
+        """The dimensions of the shape: numbers, names, or None for those that have neither."""
         shape = self.shape(value)
         if shape is None:
             return None
@@ -82,7 +88,9 @@ class Types:
         array = constant(value)
         if array is not None:
             return array.ndim == 0
-        return not self._surely_has_dimension(value) and self.dimensions(value) == ()
+        if self._surely_has_dimension(value):
+            return False
+        return self.dimensions(value) == ()
 
     def _surely_has_dimension(self, value: ir.Value) -> bool:
         """Whether operators that keep a dimension lead to a value from one that has some."""
@@ -98,10 +106,11 @@ class Types:
                     each = before[each]
                 return True
             node = each.producer()
-            if each in self._has_dimension or node is None or each.shape is not None:
+            if node is None or each.shape is not None or each in self._has_dimension:
                 continue
             if node.domain in STANDARD_DOMAINS and node.op_type in _KEEPS_A_DIMENSION:
-                new = [given for given in node.inputs if given is not None and given not in before]
+                given = [value for value in node.inputs if value is not None]
+                new = [value for value in given if value not in before]
                 before.update(dict.fromkeys(new, each))
                 waiting += new
         self._has_dimension.update(dict.fromkeys(before, False))
@@ -112,9 +121,12 @@ class Types:
         if self._has_dimension.get(value, False) or value.shape:
             return True
         node = value.producer()
-        if node is None or node.op_type != "MatMul" or node.domain not in STANDARD_DOMAINS:
+        if node is None or node.op_type != "MatMul":
             return False
-        return any(given is not None and len(given.shape or ()) > 1 for given in node.inputs)
+        if node.domain not in STANDARD_DOMAINS:
+            return False
+        given = [each for each in node.inputs if each is not None]
+        return any(len(each.shape or ()) > 1 for each in given)
 
     @functools.cached_property
     def _inferred(self) -> Inferred:
@@ -124,7 +136,8 @@ class Types:
         clone, values = cloned
         _hide_maps(clone)
         stand_ins = _stand_in(clone)
-        ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
+        infer = ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)
+        infer(clone)
         return {
             ours: (stand_ins.get(theirs, theirs).dtype, theirs.shape)
             for ours, theirs in values.items()
@@ -141,7 +154,9 @@ def _of_the_same_type(value: ir.Value, model: ir.Model) -> ir.Value | None:
     if schema is None or not schema.inputs or not schema.outputs:
         return None
     given = schema.inputs[0]
-    output = schema.outputs[: 1 + (value.index() or 0)][-1]
+    # The last one declared stands for all after it.
+    place = value.index() or 0
+    output = schema.outputs[: 1 + place][-1]
     # Each state of a Scan has its own type, under one name.
     if given.type_str != output.type_str:
         return None
@@ -194,8 +209,9 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
     for graph in list(model.graphs()):
         for node in list(graph):
             dtype = declared_type(node)
-            if dtype is not None and node.outputs[0].type is None:
-                node.outputs[0].type = ir.TensorType(dtype)
+            first = node.outputs[0]
+            if dtype is not None and first.type is None:
+                first.type = ir.TensorType(dtype)
             for output, given in list(_inputs_of_the_same_type(node, model)):
                 reshape = ir.node("Reshape", [given, shape])
                 (known,) = reshape.outputs
@@ -210,8 +226,11 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
 
 def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> Iterator[tuple[ir.Value, ir.Value]]:
     """The outputs of a node that ONNX does not know, each with an input of the same type."""
-    if schema_of(node, opset_of(model.opset_imports, node.domain)):
+    opset = opset_of(model.opset_imports, node.domain)
+    if schema_of(node, opset):
         return
+    of_domain = rules().get(node.domain, {})
+    of_node = of_domain.get(node.op_type, [])
     of_node = rules().get(node.domain, {}).get(node.op_type, [])
     if is_shuffle(node):
         of_node = [[0]]

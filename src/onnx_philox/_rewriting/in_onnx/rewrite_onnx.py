@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
 from onnx_philox._contract import checks, shown
+from onnx_philox._contract.generators import PHILOX
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import graphs
@@ -23,6 +24,7 @@ from onnx_philox._models.recorded_streams import (
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
 from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs, is_drawn_input
 from onnx_philox._rewriting.in_onnx.passes.expand_maps import is_map
@@ -37,13 +39,44 @@ from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
 from onnx_philox._rewriting.report import RandomNode, Report
 
 
-def rewrite(model: ir.Model, asked: Asked) -> Report:
+@dataclass(frozen=True)
+class Search:
+    """The random nodes of a model as they were found, by Philox and without their seeds."""
+
+    model: ir.Model
+    """Where they are: the model itself, or a copy in which functions that hold some are inlined."""
+    found: Sequence[Outcome]
+    """In the order of their streams, without those that an earlier rewrite made."""
+    types: Types
+
+    def is_of(self, model: ir.Model, asked: Asked) -> bool:
+        """Whether a rewrite of a model would find the same."""
+        if asked.generator is not PHILOX or asked.keep_seeds or asked.draw:
+            return False
+        return self.model is model
+
+
+def search(model: ir.Model) -> Search:
+    """Finds the random nodes of a model, which is not changed.
+
+    Raises:
+        ValueError: A node reads what is computed of it.
+    """
+    if model.functions or any(map(is_map, model.graph.all_nodes())):
+        model = model.clone()
+        inline_random_functions(model)
+    types = Types(model)
+    return Search(model, find_nodes(model, types=types), types)
+
+
+def rewrite(model: ir.Model, asked: Asked, searched: Search | None = None) -> Report:
     """Replaces the random nodes of a model, in place.
 
     Args:
         model: The model. An error leaves it as it was, but for functions that were inlined and
             inputs that have become draws.
         asked: What for.
+        searched: What was found in the model, if somebody has searched it already.
 
     Returns:
         What was done.
@@ -54,6 +87,9 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
             given what is asked for.
     """
     asked.check_onnx()
+    if searched is not None and searched.is_of(model, asked):
+        found = searched.found
+        return order.rewrite(replace(FORMAT, find=lambda *_: found), model, asked)
     draw_inputs(model, asked.drawn_inputs)
     inline_random_functions(model)
     return order.rewrite(FORMAT, model, asked)
@@ -64,22 +100,30 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
     Ignores nodes that an earlier rewrite made.
     """
-    if model.functions or any(map(is_map, model.graph.all_nodes())):
-        model = model.clone()
-        inline_random_functions(model)
-    return [found.record() for found in find_nodes(model)]
+    return [found.record() for found in search(model).found]
 
 
 def _check(
-    model: ir.Model, asked: Asked, recorded: Recorded[ir.Value], found: Sequence[Outcome]
+    model: ir.Model,
+    asked: Asked,
+    recorded: Recorded[ir.Value],
+    found: Sequence[Outcome],
 ) -> None:
     """Refuses another generator than before, and draws beside a state that goes on by draws."""
-    added = [STATE] if found and recorded.state is None else []
-    check_one_state(OWNER, [*states_in(model), *added])
+    states = states_in(model)
+    if found and recorded.state is None:
+        states = [*states, STATE]
+    check_one_state(OWNER, states)
     generator = asked.generator
     if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
-        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, THE_ORIGINAL)
+        checks.refuse(
+            OWNER,
+            "alignment",
+            repr(generator.alignment),
+            allowed,
+            THE_ORIGINAL,
+        )
     if recorded.has_rows and asked.batch is not None:
         _check_batch(model, asked.batch)
     if found:
@@ -101,8 +145,10 @@ def _replace(
     model: ir.Model, recorded: Recorded[ir.Value], plan: order.Plan[Replaceable, Batch]
 ) -> None:
     graphs.import_onnx(model)
-    kept = [stream_of(node.site.node, TENSORFLOW) for node in plan.nodes if node.seeds]
-    declare_ranks(model, (value for node in plan.nodes for value in node.last.outputs))
+    seeded = [node for node in plan.nodes if node.seeds]
+    kept = [stream_of(node.site.node, TENSORFLOW) for node in seeded]
+    drawn = [value for node in plan.nodes for value in node.last.outputs]
+    declare_ranks(model, drawn)
     names = Names(model)
     inputs = list(model.graph.inputs)
     batch = plan.batch
@@ -115,13 +161,16 @@ def _replace(
         carried = carry_states(model, plan.nodes, recorded, names, plan.seed, batch)
     else:
         carried = own.carry(model, plan.nodes, names, plan.seed, batch)
-    Replace(names, plan.global_seed, batch, generator).all(model, carried)
+    replacing = Replace(names, plan.global_seed, batch, generator)
+    replacing.all(model, carried)
     if own is not None:
         own.close(carried)
     if recorded.is_input:
         # A node that was added since may come before what it now reads.
         model.graph.sort()
-    at = None if batch is None else (batch.input.name or "", batch.axis)
+    at = None
+    if batch is not None:
+        at = (batch.input.name or "", batch.axis)
     record(model, kept, *plan.inverted, batch=at)
     for value in inputs:
         if value not in model.graph.inputs:

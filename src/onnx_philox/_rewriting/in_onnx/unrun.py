@@ -1,4 +1,4 @@
-"""What no rewrite touches, and keeps a model from what its user wants of it."""
+"""What no rewrite touches, and yet keeps a model from running or from being reproducible."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def operators_of_no_runtime(model: ir.Model) -> list[str]:
     known = {_ATEN, *inferred_types.rules().get("", {})}
     for node in model.graph.all_nodes():
         opset = opset_of(model.opset_imports, node.domain)
-        if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known or _makes_a_key(node):
+        if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known:
+            continue
+        if _makes_a_key(node):
             continue
         is_function = node.op_identifier() in model.functions
         if not is_function and not schema_of(node, opset) and randomness(node, opset) is None:
@@ -48,9 +50,11 @@ def operators_of_no_runtime(model: ir.Model) -> list[str]:
 
 def _makes_a_key(node: ir.Node) -> bool:
     """Whether a node makes keys for TensorFlow's random nodes alone: a rewrite takes it away."""
-    if node.op_type not in KEY_MAKERS or any(o.is_graph_output() for o in node.outputs):
+    if node.op_type not in KEY_MAKERS:
         return False
-    readers = (reader for output in node.outputs for reader, _ in output.uses())
+    if any(output.is_graph_output() for output in node.outputs):
+        return False
+    readers = [reader for output in node.outputs for reader, _ in output.uses()]
     return all(randomness(reader, None) is not None for reader in readers)
 
 
@@ -60,7 +64,9 @@ def missing_functions(model: ir.Model) -> list[str]:
     Not the random ones, which a search names. A domain of a runtime's own may have any operator.
     """
     found: dict[ir.OperatorIdentifier, str] = {}
-    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+    bodies = [model.graph]
+    bodies += [function.graph for function in model.functions.values()]
+    for graph in bodies:
         for node in graph.all_nodes():
             if node.domain.startswith(_DOMAINS_OF_RUNTIMES) or node.domain in STANDARD_DOMAINS:
                 continue
@@ -68,13 +74,15 @@ def missing_functions(model: ir.Model) -> list[str]:
                 continue
             opset = opset_of(model.opset_imports, node.domain)
             if not schema_of(node, opset) and randomness(node, opset) is None:
-                found.setdefault(node.op_identifier(), f"{node.domain}::{label(node)}")
+                title = f"{node.domain}::{label(node)}"
+                found.setdefault(node.op_identifier(), title)
     return list(found.values())
 
 
 def missing_weights(proto: onnx.ModelProto, folder: Path) -> list[str]:
     """The files with a model's weights that are not in its folder."""
-    return [place for place in external_data.locations(proto) if not (folder / place).is_file()]
+    places = external_data.locations(proto)
+    return [place for place in places if not (folder / place).is_file()]
 
 
 def about_missing(functions: Sequence[str], weights: Sequence[str] = ()) -> list[str]:
@@ -126,5 +134,6 @@ def _random_nodes(graph: onnx.GraphProto) -> int:
     for node in graph.node:
         count += node.op_type in STANDARD_OPERATORS
         for attribute in node.attribute:
-            count += sum(map(_random_nodes, tensors.subgraphs(attribute)))
+            inner = tensors.subgraphs(attribute)
+            count += sum(map(_random_nodes, inner))
     return count

@@ -37,11 +37,17 @@ class State(NamedTuple):
     @classmethod
     def of_words(cls, words: ov.Output) -> State:
         """That of i64."""
-        return cls(words, opset8.convert(words, "u32").output(0))
+        bits = opset8.convert(words, "u32")
+        return cls(words, bits.output(0))
 
 
 def state_of(
-    model: ov.Model, recorded: Recorded, seed: int | None, batch: Batch | None, *, has_key: bool
+    model: ov.Model,
+    recorded: Recorded,
+    seed: int | None,
+    batch: Batch | None,
+    *,
+    has_key: bool,
 ) -> State:
     """The state of an earlier rewrite, or a new one; with a batch one for each of its rows.
 
@@ -54,7 +60,8 @@ def state_of(
         if not recorded.is_input:
             return _constant_state(recorded.state)
         bits = recorded.state.output(0)
-        return State(opset8.convert(bits, "i64").output(0), bits)
+        words = opset8.convert(bits, "i64")
+        return State(words.output(0), bits)
     if seed is None:
         return State.of_words(_new_input(model, batch))
     words = np.zeros(STATE_WORDS, np.uint32)
@@ -76,7 +83,8 @@ def _constant_state(node: ov.Node) -> State:
     if arrays.memory(node).any():
         # The plugin clamps an i64 constant over 2^31-1 where a Loop takes it.
         signed = opset8.convert(bits, "i32").output(0)
-    return State(opset8.convert(signed, "i64").output(0), bits)
+    words = opset8.convert(signed, "i64")
+    return State(words.output(0), bits)
 
 
 def _new_input(model: ov.Model, batch: Batch | None) -> ov.Output:
@@ -145,7 +153,8 @@ class Carrier:
                 if i > self._first_back:
                     other = self._parameter()
                     _other_branch(owner).add_parameters([other])
-                owner.node.set_input(words, *_in_order(owner, inner, other))
+                ports = _in_order(owner, inner, other)
+                owner.node.set_input(words, *ports)
             self._crossed.append((words, inner, other))
             words = inner.output(0)
         return opset8.convert(words, "u32").output(0)
@@ -153,7 +162,8 @@ class Carrier:
     def carry_out(self, next_state: ov.Output) -> None:
         """Gives the next state, as u32, to the next iteration of each loop."""
         value = opset8.convert(next_state, "i64").output(0)
-        for i in reversed(range(self._first_back, len(self._owners))):
+        inwards = range(self._first_back, len(self._owners))
+        for i in reversed(inwards):
             owner = self._owners[i]
             around, inner, other = self._crossed[i]
             result = opset8.result(value)
@@ -161,10 +171,12 @@ class Carrier:
             if other is not None:
                 unused = opset8.result(other)
                 _other_branch(owner).add_results([unused])
-                value = owner.node.set_output(*_in_order(owner, result, unused))
+                ports = _in_order(owner, result, unused)
+                value = owner.node.set_output(*ports)
             else:
-                owner.node.set_merged_input(inner, around, result.output(0))
-                value = owner.node.get_iter_value(result.output(0), -1)
+                output = result.output(0)
+                owner.node.set_merged_input(inner, around, output)
+                value = owner.node.get_iter_value(output, -1)
 
     def _parameter(self) -> ov.op.Parameter:
         return opset8.parameter(self._shape, ov.Type.i64)

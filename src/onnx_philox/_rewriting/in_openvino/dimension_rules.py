@@ -9,19 +9,8 @@ from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import index_rules, rules
-from onnx_philox._rewriting.rows.moves import (
-    GONE,
-    MOVED,
-    REORDERS,
-    UNREAD,
-    ByAxis,
-    Fate,
-    Meeting,
-    Moves,
-    Rule,
-    Step,
-    UnclearError,
-)
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
+from onnx_philox._rewriting.rows.moves import REORDERS, Meeting, Rule, Step
 
 
 def _axis_given(index: int, *, of: int = 0) -> rules.Axes:
@@ -77,7 +66,7 @@ def _not_whole(
 ) -> list[int]:
     dims = step.dims[0]
     if dims is None:
-        raise UnclearError("has an input whose shape nobody knows")
+        raise step.shapeless(0)
     found = []
     for i, said in enumerate(axes):
         axis = rules.axis_of(step, said)

@@ -13,13 +13,14 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox import openvino as factories
-from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS
+from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, STATE_WORDS
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BOOL, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import awaits_state, dimensions, state_of
 from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
+from onnx_philox._rewriting.not_rows import AskedShape
 
 _AWAITS_STATE = f"{AWAITS_STATE}.drawn_input"
 """What the state is called that such a node waits for."""
@@ -56,6 +57,18 @@ def drawn_input_number(node: ov.Node) -> int | None:
     if not state.get_node().get_friendly_name().startswith(_AWAITS_STATE):
         return None
     return int(node.get_attributes()["op_seed"])
+
+
+def asked_shape(node: ov.Node) -> AskedShape | None:
+    """The input that says the shape of a drawn input; None where something else does."""
+    if drawn_input_number(node) is None:
+        return None
+    operator = OPERATORS[node.get_type_name()]
+    shape = node.input_value(operator.inputs.index(operator.size_input)).get_node()
+    if shape.get_type_name() != "Parameter":
+        return None
+    remedy = "give each input that has the batch a Layout with an N there (set_layout)"
+    return AskedShape(shape.get_friendly_name(), remedy)
 
 
 def _input(drawn: DrawnInput, by_name: dict[str, ov.Node]) -> ov.Node:

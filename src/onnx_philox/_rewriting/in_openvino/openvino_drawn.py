@@ -13,7 +13,8 @@ from onnx_philox._openvino_models.graphs import is_ours
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.drawing import DrawnShape
-from onnx_philox._rewriting.rows.moves import GONE, ByAxis, Part, Step
+from onnx_philox._rewriting.rows.fates import GONE, ByAxis
+from onnx_philox._rewriting.rows.moves import Part, Step
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Ours:
 
     @property
     def seeds(self) -> tuple[int, int]:
-        """Its seeds, the global one first."""
+        """The seeds of the node, the global one first."""
         return self.stream.global_seed, self.stream.op_seed
 
     def keeping(self) -> Ours:
@@ -82,13 +82,15 @@ class Recorded(recorded.Recorded[ov.Node]):
     @property
     def all_streams(self) -> Streams:
         """The streams of all these nodes; the next state is empty where it is no output."""
-        streams = sorted((each.stream for each in self.ours), key=lambda stream: stream.order)
+        streams = [each.stream for each in self.ours]
+        streams.sort(key=lambda stream: stream.order)
         state = self.state_name or STATE
-        return Streams(state, self.next_state or "", None, tuple(streams))
+        next_state = self.next_state or ""
+        return Streams(state, next_state, None, tuple(streams))
 
     @property
     def served_streams(self) -> Streams | None:
-        """The same; None if the model has no state as an input and the next as an output."""
+        """The streams; None if the model has no state as an input and the next as an output."""
         if self.next_state is None:
             return None
         return self.all_streams
@@ -138,7 +140,8 @@ def read(model: ov.Model) -> Recorded:
     seed = found.key
     if seed == 0:
         # The seed is not the state's key, but all nodes of such a rewrite have it.
-        seed = next((each.stream.global_seed for each in drawn), 0)
+        seeds = [each.stream.global_seed for each in drawn]
+        seed = seeds[0] if seeds else 0
     return Recorded(
         found.node,
         is_input=found.next_state is not None,
@@ -199,15 +202,19 @@ def _state(model: ov.Model, ours: tuple[Ours, ...], generator: Generator) -> Fou
     named.sort(key=lambda each: STATE not in each[0])
     if not generator.is_counter_based:
         # No node reads the state: each draws the numbers of its seed.
-        named += ((STATE, node) for node in model.get_parameters() if graphs.name_of(node) == STATE)
+        for node in model.get_parameters():
+            if graphs.name_of(node) == STATE:
+                named.append((STATE, node))
     outputs = [name for output in model.outputs for name in output.get_names()]
     for name, node in named:
         after = next_name(name, outputs)
-        if node.get_type_name() == "Parameter" and after is not None:
+        is_input = node.get_type_name() == "Parameter"
+        if is_input and after is not None:
             return FoundState(node, next_state=after)
     for node in found.values():
         if node.get_type_name() == "ReadValue":
-            return FoundState(variable=str(node.get_attributes()["variable_id"]))
+            variable = node.get_attributes()["variable_id"]
+            return FoundState(variable=str(variable))
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
             words = arrays.memory(node)
             held_by = of_words(words.size) or PHILOX
@@ -218,8 +225,10 @@ def _state(model: ov.Model, ours: tuple[Ours, ...], generator: Generator) -> Fou
 def _ours(
     node: ov.Node, owners: tuple[graphs.Owner, ...], kept: frozenset[tuple[int, int, str, str]]
 ) -> Ours:
-    output_type = str(node.get_attributes().get(OUTPUT_TYPE, ""))
-    stream = Stream(str(node.get_type_name()), output_type, *graphs.seeds_of(node))
+    attributes = node.get_attributes()
+    output_type = str(attributes.get(OUTPUT_TYPE, ""))
+    global_seed, op_seed = graphs.seeds_of(node)
+    stream = Stream(str(node.get_type_name()), output_type, global_seed, op_seed)
     ours = Ours(node, owners, stream, graphs.generator_of(node))
     return ours.keeping() if stream.order in kept else ours
 

@@ -67,8 +67,10 @@ def normals(uniforms: Iterable[UniformNode]) -> dict[str, NewDraw]:
         draw = None
         if name not in found:
             draw = _normal(uniform, by_name)
-        if draw is not None and not draw.covered & found.keys():
-            found |= dict.fromkeys(draw.covered, draw)
+        if draw is None or draw.covered & found.keys():
+            continue
+        for covered in draw.covered:
+            found[covered] = draw
     return found
 
 
@@ -87,14 +89,17 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
         return None
     node, index = reader
     wave = node.input_value(1 - index)
-    if wave.get_node().get_type_name() not in ("Cos", "Sin") or only_reader(wave) is None:
+    kind = wave.get_node().get_type_name()
+    if kind not in ("Cos", "Sin") or only_reader(wave) is None:
         return None
     factored = _factored(wave.get_node().input_value(0))
     if factored is None:
         return None
     angle, turn = factored
     v = by_name.get(angle.get_node().get_name())
-    if v is None or (v is u) != is_merged or not _are_alike(u, v):
+    if v is None or not _are_alike(u, v):
+        return None
+    if (v is u) != is_merged:
         return None
     if not is_merged and only_reader(angle) is None:
         return None
@@ -104,7 +109,8 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     if low is None or high is None or start is None or end is None:
         return None
     is_radius = 0 <= low.item() <= _TINY and high.item() == 1
-    is_circle = math.isclose(end.item() * turn, 2 * math.pi, rel_tol=_NEAR)
+    circle = end.item() * turn
+    is_circle = math.isclose(circle, 2 * math.pi, rel_tol=_NEAR)
     begins_at_0 = 0 <= start.item() <= _TINY
     if not (is_radius and is_circle and begins_at_0):
         return None
@@ -113,9 +119,11 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     shape = u.shape
 
     def make(emit: EmitDraw) -> ov.Output:
-        return emit(factories.random_normal, shape, mean, scale, values).output(0)
+        drawn = emit(factories.random_normal, shape, mean, scale, values)
+        return drawn.output(0)
 
-    return NewDraw(u.site, RANDOM_NORMAL, values, output, make, (u.site.node, v.site.node))
+    nodes = (u.site.node, v.site.node)
+    return NewDraw(u.site, RANDOM_NORMAL, values, output, make, nodes)
 
 
 def _factored(angle: ov.Output) -> tuple[ov.Output, float] | None:
@@ -137,7 +145,7 @@ def _factored(angle: ov.Output) -> tuple[ov.Output, float] | None:
 
 def _logarithm(output: ov.Output) -> ov.Output | None:
     """The logarithm, if one of several readers takes it."""
-    readers = (reader.get_node() for reader in output.get_target_inputs())
+    readers = [reader.get_node() for reader in output.get_target_inputs()]
     logarithms = [node.output(0) for node in readers if node.get_type_name() == "Log"]
     if len(logarithms) != 1:
         return None
@@ -147,10 +155,14 @@ def _logarithm(output: ov.Output) -> ov.Output | None:
 def _moved(output: ov.Output) -> tuple[ov.Output, float, float]:
     """What a normal number becomes by the scale and the mean that front ends write after it."""
     scaled = _with_number(output, "Multiply")
-    moved = None if scaled is None else _with_number(scaled[0], "Add")
-    if scaled is None or moved is None:
+    if scaled is None:
         return output, 0.0, 1.0
-    return moved[0], moved[1], scaled[1]
+    of_scale, scale = scaled
+    moved = _with_number(of_scale, "Add")
+    if moved is None:
+        return output, 0.0, 1.0
+    of_mean, mean = moved
+    return of_mean, mean, scale
 
 
 def _after(output: ov.Output | None, kind: str) -> ov.Output | None:
@@ -203,8 +215,8 @@ def _is_shape(given: ov.Output, other: ov.Output, known: tuple[int | None, ...] 
     first = constant(given)
     if first is not None:
         return tuple(first) == known
-    sources = [_shape_source(shape) for shape in (given, other)]
-    return sources[0] is not None and sources[0] == sources[1]
+    source = _shape_source(given)
+    return source is not None and source == _shape_source(other)
 
 
 def _shape_source(shape: ov.Output) -> ov.Output | None:
@@ -255,10 +267,12 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
 
     def make(emit: EmitDraw) -> ov.Output:
         if thresholds is not None:
-            whole = np.array(1 << comparisons.BITS[values], np.int32)
+            steps = 1 << comparisons.BITS[values]
+            whole = np.array(steps, np.int32)
             zero = np.zeros_like(whole)
             drawn = emit(factories.random_uniform, uniform.shape, zero, whole, "i32")
-            is_below = opset8.less(drawn.output(0), opset8.constant(thresholds))
+            limit = opset8.constant(thresholds)
+            is_below = opset8.less(drawn.output(0), limit)
         else:
             given: Any = array
             if array is None:
@@ -276,10 +290,11 @@ def integers(uniform: UniformNode) -> NewDraw | None:
     """The integer that scaling, rounding down and a Convert make of a uniform number."""
     low = uniform.bounds[0]
     high = uniform.bounds[1]
-    if uniform.values not in (F32, F64) or low is None or high is None:
+    if low is None or high is None or uniform.values not in (F32, F64):
         return None
     lowest_float = Fraction(float(low))
-    scaled = comparisons.Scaled(Fraction(float(high)) - lowest_float, lowest_float)
+    width = Fraction(float(high)) - lowest_float
+    scaled = comparisons.Scaled(width, lowest_float)
     value = uniform.site.node.output(0)
     while True:
         reader = only_reader(value)
@@ -405,7 +420,9 @@ def _clamps_to_probabilities(node: ov.Node) -> bool:
     if node.get_type_name() != "Clamp":
         return False
     limits = node.get_attributes()
-    return float(limits["min"]) >= 0 and float(limits["max"]) <= 1
+    low = float(limits["min"])
+    high = float(limits["max"])
+    return low >= 0 and high <= 1
 
 
 def _clamped(threshold: ov.Output, *, is_negated: bool) -> ov.Output:

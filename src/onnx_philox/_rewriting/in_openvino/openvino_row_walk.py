@@ -6,7 +6,7 @@ and TensorIterator. Shapes are those that `symbols.py` has named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from onnx_philox._openvino_models.graphs import (
     Owner,
     bodies,
     is_ours,
+    name_of,
     state_of,
 )
 from onnx_philox._rewriting.in_openvino import dimension_rules
@@ -25,30 +26,24 @@ from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows, paramet
 from onnx_philox._rewriting.in_openvino.openvino_steps import step_of
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions
 from onnx_philox._rewriting.in_openvino.tensor_numbers import is_small
-from onnx_philox._rewriting.places import Place
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows import moves
-from onnx_philox._rewriting.rows.drawing import drawn_by_place
+from onnx_philox._rewriting.rows.following import Followed, not_in_rows
 from onnx_philox._rewriting.rows.known import (
     FREE,
-    IN_ROWS,
-    RESIZES,
     Culprit,
-    InPlace,
     Knowledge,
-    Rows,
-    RowsMeetError,
-    are_alike,
+    counted,
     either,
     lost,
 )
-from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
+from onnx_philox._rewriting.rows.moves import Part, Step
 
 _MOST_ROUNDS = 50
 _STORES_SIZE = "stores the number of rows, by which a later run may draw"
 
 
-class RowWalk:
+class RowWalk(Followed[ov.Output]):
     """Where the rows of the batch are in each tensor, and which draws are out of order.
 
     Args:
@@ -56,6 +51,7 @@ class RowWalk:
         symbols: The names of its dimensions.
         batch: That of the batch.
         drawings: What is known of each random node, by `get_name`.
+        unclear: The inputs of which nobody knows where they have the batch.
     """
 
     def __init__(
@@ -64,18 +60,14 @@ class RowWalk:
         symbols: Symbols,
         batch: str,
         drawings: Mapping[str, DrawnRows],
+        unclear: Collection[str] = (),
     ) -> None:
+        super().__init__(batch, unclear)
         self._symbols = symbols
-        self._batch = batch
         self._drawings = drawings
-        self._known: dict[ov.Output, Knowledge] = {}
-        self.places: dict[str, list[Place]] = {}
-        """Where the batch stands in what each random node draws, if anywhere."""
-        self.culprits: dict[str, Culprit] = {}
-        """What puts draws out of order before they meet rows of the inputs."""
-        self._doubtful: dict[str, Culprit] = {}
         for parameter in model.get_parameters():
-            self._known[parameter.output(0)] = self._of_input(parameter)
+            output = parameter.output(0)
+            self._known[output] = self._of_input(name_of(parameter), symbols.of(output))
         # What runs before this one have left in the variables.
         self._stored: dict[str, Knowledge] = {}
         for _ in range(_MOST_ROUNDS):
@@ -83,11 +75,7 @@ class RowWalk:
             self._body(model)
             if self._stored == before:
                 break
-        for result in model.get_results():
-            for drawn in self._of(result.input_value(0)).noise:
-                assert isinstance(drawn, str)
-                if drawn in self._doubtful:
-                    self.culprits.setdefault(drawn, self._doubtful[drawn])
+        self._leave(result.input_value(0) for result in model.get_results())
 
     def of_how_often(self, owner: Owner) -> bool:
         """Whether how often a body runs may depend on the batch."""
@@ -129,37 +117,9 @@ class RowWalk:
             return True
         return self._symbols.products.may_depend(dims[axis], self._batch)
 
-    def _of(self, value: ov.Output) -> Knowledge:
-        return self._known.get(value, FREE)
-
-    def _of_input(self, node: ov.Node) -> Knowledge:
-        dims = self._symbols.of(node.output(0))
-        if dims is None:
-            unranked = Culprit(f"the input {node.get_friendly_name()!r}", "has no rank")
-            return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
-        places = frozenset(InPlace(axis) for axis, d in enumerate(dims) if d == self._batch)
-        if not places:
-            return FREE
-        return Knowledge(places, Rows.SURE, is_of_batch=True, is_alike=True)
-
     def _body(self, model: ov.Model) -> None:
         for node in model.get_ordered_ops():
             self._node(node)
-
-    def _say(self, value: ov.Output, made: Callable[[], Knowledge]) -> None:
-        """Says what is known of a tensor; notes the draws that are out of order by it."""
-        try:
-            known = made()
-        except RowsMeetError as error:
-            for drawn in error.noise:
-                assert isinstance(drawn, str)
-                self.culprits.setdefault(drawn, error.culprit)
-            culprit = error.culprit
-            known = Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)
-        if known is FREE:
-            self._known.pop(value, None)
-        else:
-            self._known[value] = known
 
     def _node(self, node: ov.Node) -> None:
         kind = node.get_type_name()
@@ -239,15 +199,6 @@ class RowWalk:
         may_depend = self._symbols.products.may_depend
         return not any(may_depend(each, self._batch) for each in made if isinstance(each, str))
 
-    def _unknown(self, step: Step) -> Knowledge:
-        given = [known for known in step.known if known is not None]
-        culprit = step.culprit("is an operator of which nobody knows what it does to rows")
-        if not any(known.is_placed for known in given):
-            rows = max((known.rows for known in given), default=Rows.NONE)
-            is_of_batch = any(known.is_of_batch for known in given)
-            return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
-        return lost(culprit, given)
-
     def _step(self, node: ov.Node) -> Step:
         known = [self._of(value) for value in node.input_values()]
         return step_of(node, known, self._symbols.sizes, self._batch)
@@ -257,86 +208,38 @@ class RowWalk:
         drawing = self._drawings[name]
         step = self._step(node)
         like = FREE if drawing.like is None else self._of(drawing.like)
-        places = drawing.places(step, like)
-        self.places[name] = [place for place, _ in places]
-        inputs = (known for known in (*step.known, like) if known is not None)
-        resized = next((known.resized for known in inputs if known.resized), None)
         said = step.known[0] or FREE
-        if resized is None and drawing.is_said_unknown and not said.is_placed and said.rows:
+        resized = None
+        if drawing.is_said_unknown and not said.is_placed and said.rows:
             resized = step.culprit("draws in a shape that depends on what the inputs' rows hold")
-        key = drawing.key
-        assert isinstance(key, str)
-        if not places and resized is not None:
-            self.culprits.setdefault(key, resized)
-        if len(places) == 1 and resized is not None:
-            of = self.culprits if drawing.has_unknown(places[0][0]) else self._doubtful
-            of.setdefault(key, resized)
-        elif len(places) == 1 and places[0][0].is_factor and not like.places:
-            deed = "draws a multiple of the batch, which may be in another order"
-            self._doubtful.setdefault(key, step.culprit(deed))
-        own = step.culprit("draws in another shape than rows of the batch")
-        nothing = Knowledge(rows=Rows.MAYBE, lost=own, resized=own, is_of_batch=True)
+        places = self._judge(drawing, step, like, resized)
+        self.places[name] = [place for place, _ in places]
         for index, output in enumerate(node.outputs()):
             if index and not drawing.is_mask(index):
                 self._known[output] = replace(FREE, is_of_batch=True)
             elif len(places) != 1:
-                self._known[output] = nothing
+                self._known[output] = not_in_rows(step)
             else:
                 ((place, standing),) = places
                 noise = drawing.noise(standing)
-                parameters = drawing.parameters if not index else None
-                self._say(output, partial(self._drawn, step, noise, place.rank, parameters))
-        by_place = drawn_by_place(step, drawing.numbers)
-        if by_place is not None:
-            self.culprits.setdefault(key, by_place)
-
-    def _drawn(
-        self,
-        step: Step,
-        noise: Knowledge,
-        rank: int,
-        parameters: Callable[[Step, int], list[Part]] | None,
-    ) -> Knowledge:
-        """What is known of numbers that are drawn by parameters, or of a mask, which has none."""
-        parts = [Part(noise, ByAxis(range(rank)))]
-        try:
-            if parameters is not None:
-                parts += parameters(step, rank)
-        except UnclearError as error:
-            return lost(step.culprit(str(error)), [noise])
-        return self._met(step, parts)
-
-    def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
-        try:
-            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
-        except UnclearError as error:
-            made = lost(step.culprit(str(error)), [part.known for part in parts])
-        is_alike = are_alike(part.known for part in parts)
-        return replace(made, is_of_batch=True, is_alike=is_alike)
+                parts = _no_parts if index else partial(drawing.parameters, step, place.rank)
+                self._say(output, partial(self._met, step, noise, place.rank, parts))
+        self._draws(drawing, step, drawing.numbers)
 
     def _ours(self, node: ov.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
         step = self._step(node)
-        declared = OPERATORS[node.get_type_name()]
+        declared = OPERATORS[node.get_type_name()].inputs
         given = state_of(node)
         state = FREE if given is None else self._of(given)
-        drawn = Knowledge(rows=Rows.MAYBE, is_of_batch=True)
-        if InPlace(0) in state.places:
-            drawn = IN_ROWS
 
-        def made() -> Knowledge:
-            try:
-                rank = step.rank_made(0)
-                parts = [Part(drawn, ByAxis(range(rank)))]
-                parts += parameters_of(step, declared.inputs, rank)
-                return self._met(step, parts)
-            except UnclearError as error:
-                return lost(step.culprit(str(error)), [k for k in step.known if k is not None])
+        def parts() -> Sequence[Part]:
+            return parameters_of(step, declared, step.rank_made(0))
 
-        outputs = node.outputs()
-        for output in outputs[:-1]:
-            self._say(output, made)
-        self._known[outputs[-1]] = state
+        *outputs, next_state = node.outputs()
+        for output in outputs:
+            self._say(output, partial(self._drawn_by_states, step, state, parts))
+        self._known[next_state] = state
 
     def _go_inside(self, node: ov.Node) -> None:
         if node.get_type_name() == "If":
@@ -362,23 +265,20 @@ class RowWalk:
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = self._decided(output, _label(node))
+                self._count(output, values, _label(node))
 
-    def _decided(self, output: ov.Output, label: str) -> Knowledge:
-        """What is known of a tensor that may be another one for another batch."""
-        known = self._of(output).counted()
-        if known.resized is not None:
-            return known
-        dims = self._symbols.of(output)
-        made_of = self._symbols.products.made_of
-        along = {place.axis for place in known.places}
-        is_sized = dims is not None and all(
-            axis in along or made_of(d) is not None for axis, d in enumerate(dims)
-        )
+    def _count(self, output: ov.Output, before: Iterable[ov.Output], label: str) -> None:
+        """Notes that the batch says which branch gives an output, or how often a body runs."""
+        known = self._of(output)
         is_number = is_small(output) and not known.is_placed
-        if is_sized and not (is_number and self._symbols.contents(output) is None):
-            return known
-        return replace(known, resized=Culprit(label, RESIZES))
+        self._known[output] = counted(
+            known,
+            self._symbols.of(output),
+            [self._symbols.of(value) for value in before],
+            self._symbols.products,
+            label,
+            says_sizes=is_number and self._symbols.contents(output) is None,
+        )
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
@@ -424,7 +324,7 @@ class RowWalk:
             else:
                 self._known[output] = self._of(end)
             if is_counted:
-                self._known[output] = self._decided(output, _label(node))
+                self._count(output, node.input_values(), _label(node))
 
     def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of slices of one element along a dimension, which stays, or of all."""
@@ -434,6 +334,11 @@ class RowWalk:
         if any(place.axis == along for place in known.places):
             return lost(culprit, [known])
         return known
+
+
+def _no_parts() -> Sequence[Part]:
+    """A mask meets no input of its node."""
+    return []
 
 
 def _label(node: ov.Node) -> str:

@@ -10,6 +10,7 @@ import openvino as ov
 
 from onnx_philox._openvino_models.graphs import opset_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows import counting
 from onnx_philox._rewriting.rows.known import Knowledge
 from onnx_philox._rewriting.rows.moves import Step
 
@@ -35,8 +36,13 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
             return None
         return sizes.numbers(values[index])
 
+    def begins_with_row(index: int) -> bool:
+        producers = counting.Producers(_producer, sizes.dims, sizes.numbers)
+        return counting.begins_with_row(producers, values[index], batch)
+
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
+        names=[value.get_node().get_friendly_name() for value in values],
         known=known,
         dims=[sizes.dims(value) for value in values],
         made=[sizes.dims(value) for value in node.outputs()],
@@ -45,8 +51,16 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
         ints=attributes.ints,
         text=attributes.text,
         numbers=numbers,
+        begins_with_row=begins_with_row,
         opset=opset_of(node) or 1,
     )
+
+
+def _producer(value: ov.Output) -> counting.Producer[ov.Output] | None:
+    if value.get_element_type() not in (ov.Type.i32, ov.Type.i64):
+        return None
+    node = value.get_node()
+    return counting.Producer(node.get_type_name(), node.input_values())
 
 
 class _Attributes:

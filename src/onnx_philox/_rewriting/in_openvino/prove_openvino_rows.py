@@ -7,8 +7,9 @@ draw of which a dimension has that symbol draws the rows of the input.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import openvino as ov
 
@@ -17,12 +18,13 @@ from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import name_of
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._rewriting.batches import choose
+from onnx_philox._rewriting.batches import Beside, choose, find_beside
+from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import asked_shape
 from onnx_philox._rewriting.in_openvino.drawn_shapes import shape_of_drawn
 from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows
 from onnx_philox._rewriting.in_openvino.openvino_row_walk import RowWalk
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
-from onnx_philox._rewriting.in_openvino.symbols import Symbols
+from onnx_philox._rewriting.in_openvino.symbols import BATCH_IN_LAYOUTS, Symbols
 from onnx_philox._rewriting.not_rows import (
     ONE_STATE,
     of_count,
@@ -44,6 +46,8 @@ class Batch:
     axis: int
     rivals: Sequence[str]
     """The dimensions that it could be as well."""
+    beside: Beside
+    """What is taken of the other inputs."""
     places: dict[str, Place] = field(default_factory=dict)
     """Where it stands in what random nodes draw, by `get_name`."""
 
@@ -55,12 +59,23 @@ class Batch:
     @property
     def where(self) -> str:
         """What messages call it."""
-        return f"the batch, {written_place(self.name, self.axis)}"
+        return self.beside.added(f"the batch, {written_place(self.name, self.axis)}")
 
     @property
     def dimension(self) -> ov.Dimension:
         """The number of rows."""
         return self.input.output(0).get_partial_shape()[self.axis]
+
+
+def _is_laid(inputs: Mapping[str, ov.Node], said: str | None, name: str, axis: int) -> bool:
+    """Whether a Layout says that a dimension of an input is another one than the batch."""
+    layout = inputs[name].get_layout()
+    if layout.empty:
+        return False
+    words = {said or BATCH_IN_LAYOUTS, BATCH_IN_LAYOUTS}
+    return not any(
+        layout.has_name(word) and layout.get_index_by_name(word) == axis for word in words
+    )
 
 
 class Rows:
@@ -82,6 +97,14 @@ class Rows:
             return [self._sized(draw, name) for draw in draws]
 
         name, input, axis, rivals = choose(shapes, said, places_of, remedy)
+        beside = find_beside(shapes, name, axis, partial(_is_laid, inputs, asked.batch))
+        if beside.same:
+            same = [(input, axis), *beside.same]
+            self._symbols = Symbols(model, inputs, asked.batch, same)
+            dims = self._symbols.of(inputs[input].output(0))
+            assert dims is not None
+            name = str(dims[axis])
+            rivals = [other for other in rivals if other not in beside.names]
         named = asked.named or frozenset()
         drawings = {}
         for draw in draws:
@@ -90,8 +113,10 @@ class Rows:
             for node in (draw.site.node, *draw.also):
                 shape = self._symbols.of_drawn(node)
                 drawings[node.get_name()] = DrawnRows.of(node, key, shape, is_said=is_said)
-        self._walk = RowWalk(model, self._symbols, name, drawings)
-        self.batch = Batch(inputs[input], input, axis, rivals)
+        self._walk = RowWalk(model, self._symbols, name, drawings, beside.unclear)
+        # Layouts are given on purpose.
+        beside = replace(beside, apart=())
+        self.batch = Batch(inputs[input], input, axis, rivals, beside)
         self._is_shared = len(inputs) > 1
 
     def obstacle(self, draw: NewDraw, *, is_named: bool = False) -> RefusalError | None:
@@ -123,7 +148,8 @@ class Rows:
                 return of_count(site.title, owner.label, "")
         culprit = self._walk.culprits.get(key)
         if not places:
-            return unproved(site.title, site.called, known, batch, culprit)
+            asked = asked_shape(site.node)
+            return unproved(site.title, site.called, known, batch, culprit, asked)
         if culprit is not None and not is_named:
             return out_of_order(site.title, site.called, culprit, batch)
         (place,) = places

@@ -75,7 +75,7 @@ class NewDraw(Replaceable):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Those of the last node that it stands for."""
+        """The outputs of the last node that it stands for."""
         return names_of(self.output)
 
     @property
@@ -86,7 +86,8 @@ class NewDraw(Replaceable):
     @property
     def is_numbered(self) -> bool:
         """See `Replaceable`."""
-        return awaits_state(self.site.node) and drawn_input_number(self.site.node) is None
+        node = self.site.node
+        return awaits_state(node) and drawn_input_number(node) is None
 
 
 def inlined_comparison(node: ov.Node) -> ov.Node | None:
@@ -155,7 +156,8 @@ class UniformNode:
             "shape": UNKNOWN,
             "state": UNKNOWN,
         }
-        checks.check_node(operators.RANDOM_UNIFORM, known, {operators.OUTPUT_TYPE: values.name})
+        attributes = {operators.OUTPUT_TYPE: values.name}
+        checks.check_node(operators.RANDOM_UNIFORM, known, attributes)
         seeds = own_seeds(site.node) if keep_seeds else None
         if seeds is None:
             return cls(site, values, (low, high))
@@ -164,17 +166,19 @@ class UniformNode:
         if generator.is_counter_based:
             return cls(site, values, (low, high), seeds)
         _check_runs_once(site)
-        return cls(site, values, (low, high), (seeds[0], 0), generator)
+        global_seed, _ = seeds
+        return cls(site, values, (low, high), (global_seed, 0), generator)
 
     def draw(self) -> NewDraw:
-        """The same numbers' draw by RandomUniform."""
+        """The draw of the same numbers by RandomUniform."""
         node = self.site.node
 
         def make(emit: EmitDraw) -> ov.Output:
             low, high = self.bounds
             minval = node.input_value(1) if low is None else low
             maxval = node.input_value(2) if high is None else high
-            drawn = emit(factories.random_uniform, self.shape, minval, maxval, self.values.name)
+            type_ = self.values.name
+            drawn = emit(factories.random_uniform, self.shape, minval, maxval, type_)
             return drawn.output(0)
 
         output = node.output(0)
@@ -194,7 +198,8 @@ def _check_seeds(site: Site, seeds: tuple[int, int]) -> None:
 
 def _check_runs_once(site: Site) -> None:
     """Refuses torch's numbers of one seed where a node runs several times."""
-    loop = next((o for o in site.owners if o.node.get_type_name() != "If"), None)
+    loops = [owner for owner in site.owners if owner.node.get_type_name() != "If"]
+    loop = loops[0] if loops else None
     if loop is not None:
         allowed = (
             "outside of loops, where alignment 'pytorch' keeps a seed, since each iteration would "
@@ -209,12 +214,23 @@ def _bound(site: Site, index: int, what: str, values: ElementType) -> NDArray[An
         if values in _ONLY_CONSTANT:
             remedy = "Convert the model with constants there."
             allowed = f"a constant where the element type is {values.name}"
-            site.refuse(f"input {what!r}", "one that the model computes", allowed, remedy)
+            site.refuse(
+                f"input {what!r}",
+                "one that the model computes",
+                allowed,
+                remedy,
+            )
         return None
     if array.size != 1:
         allowed = "one number"
-        site.refuse(f"input {what!r}", f"shape {list(array.shape)}", allowed, "Give it one number.")
-    return array.reshape(()).astype(values.dtype)
+        site.refuse(
+            f"input {what!r}",
+            f"shape {list(array.shape)}",
+            allowed,
+            "Give it one number.",
+        )
+    scalar = array.reshape(())
+    return scalar.astype(values.dtype)
 
 
 def categorical(site: Site) -> NewDraw:
@@ -236,8 +252,9 @@ def categorical(site: Site) -> NewDraw:
     replaces = bool(said["with_replacement"])
     output_type = str(said["convert_type"])
     weighed = dimensions(node.input_value(0)) or (None,)
-    if not replaces and weighed[-1] is not None and samples > weighed[-1]:
-        allowed = f"at most {weighed[-1]}, the number of classes, where none is drawn twice"
+    classes = weighed[-1]
+    if not replaces and classes is not None and samples > classes:
+        allowed = f"at most {classes}, the number of classes, where none is drawn twice"
         remedy = "Convert the model with fewer samples, or with replacement."
         site.refuse("input 'num_samples'", samples, allowed, remedy)
 
@@ -245,13 +262,22 @@ def categorical(site: Site) -> NewDraw:
         weights = node.input_value(0)
         if weights.get_element_type() not in (ov.Type.f32, ov.Type.f16):
             weights = opset8.convert(weights, "f32").output(0)
-        logits = weights if is_log else opset8.log(weights).output(0)
+        logits = weights
+        if not is_log:
+            logits = opset8.log(weights).output(0)
         drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
         return drawn.output(0)
 
     doubt = _doubt_of_weights(node.input_value(0), is_log=is_log)
     operator = operators.RANDOM_CATEGORICAL
-    return NewDraw(site, operator, output_type, node.output(0), make, doubt=doubt)
+    return NewDraw(
+        site,
+        operator,
+        output_type,
+        node.output(0),
+        make,
+        doubt=doubt,
+    )
 
 
 def _doubt_of_weights(value: ov.Output, *, is_log: bool) -> Doubt | None:
@@ -311,7 +337,8 @@ def awaiting(site: Site) -> NewDraw:
     def make(emit: EmitDraw) -> ov.Output:
         # Not before: an input may be a draw that has been replaced by now.
         given = dict(zip(names, node.input_values(), strict=False))
-        made = emit(getattr(factories, operator.function), **given, **attributes)
+        factory = getattr(factories, operator.function)
+        made = emit(factory, **given, **attributes)
         for i in range(1, node.get_output_size() - 1):
             node.output(i).replace(made.output(i))
         return made.output(0)
@@ -326,11 +353,13 @@ def refuse_wide_bernoulli(site: Site) -> None:
     OpenVINO decomposes the program before converters see it, with a uniform of f32 there.
     """
     reader = only_reader(site.node.output(0))
-    if reader is None or not _is_a(reader[0], "Convert"):
+    if reader is None:
         return
-    compared = only_reader(reader[0].output(0))
-    is_wide = reader[0].get_element_type() == ov.Type.f64
-    if is_wide and compared is not None and _is_a(compared[0], "Less"):
+    convert, _ = reader
+    if not _is_a(convert, "Convert") or convert.get_element_type() != ov.Type.f64:
+        return
+    compared = only_reader(convert.output(0))
+    if compared is not None and _is_a(compared[0], "Less"):
         site.refuse(
             "what is compared with it, as in torch.bernoulli,",
             "one of f64",

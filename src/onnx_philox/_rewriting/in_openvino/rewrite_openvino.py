@@ -54,21 +54,29 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
 
 
 def _check(
-    model: ov.Model, asked: Asked, recorded: openvino_earlier.Recorded, found: Sequence[Found]
+    model: ov.Model,
+    asked: Asked,
+    recorded: openvino_earlier.Recorded,
+    found: Sequence[Found],
 ) -> None:
     has_new = any(isinstance(each, NewDraw) for each in found)
-    if recorded.variable and (has_new or asked.seed is not None or asked.named is not None):
+    is_asked_anew = asked.seed is not None or asked.named is not None
+    if recorded.variable and (has_new or is_asked_anew):
         given = f"one whose state is the variable {recorded.variable!r}"
         allowed = "one whose state is no variable, to be rewritten again or given a seed or rows"
         remedy = "Rewrite the model that make_stateful was given, or the one before it."
         checks.refuse(OWNER, "the model", given, allowed, remedy)
-    if asked.keep_seeds and not has_new and recorded.nodes and not recorded.kept:
+    was_rewritten_without = recorded.nodes and not recorded.kept
+    if asked.keep_seeds and was_rewritten_without and not has_new:
         given = "True for a model that was rewritten without it, whose seeds are gone"
         allowed = "left out, or given in the first rewrite"
         checks.refuse(OWNER, "keep_seeds", given, allowed, THE_ORIGINAL)
-    added = [STATE] if has_new and recorded.state is None else []
-    check_one_state(OWNER, [*openvino_earlier.states_in(model, recorded), *added])
-    if added:
+    states = openvino_earlier.states_in(model, recorded)
+    is_first = has_new and recorded.state is None
+    if is_first:
+        states = [*states, STATE]
+    check_one_state(OWNER, states)
+    if is_first:
         _check_names(model)
     if has_new:
         check_draws_beside(recorded, counts_runs=openvino_earlier.counts_runs(model, recorded))
@@ -81,7 +89,8 @@ def _check(
 def _replace(model: ov.Model, recorded: openvino_earlier.Recorded, plan: _Plan) -> None:
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
     of_kept = state
-    if recorded.seed and not plan.has_key and any(draw.seeds for draw in plan.nodes):
+    is_keyless = recorded.seed and not plan.has_key
+    if is_keyless and any(draw.seeds for draw in plan.nodes):
         # The key stands apart from the state that others read.
         of_kept = state_of_kept(recorded)
     made = set[str]()
@@ -99,10 +108,16 @@ def _check_names(model: ov.Model) -> None:
     for name in (STATE, NEXT_STATE):
         for where, ends in (("input", model.inputs), ("output", model.outputs)):
             if any(name in end.get_names() for end in ends):
-                refuse_name(name, f"model.{where}({name!r}).set_names({{'own_{name}'}})")
+                rename = f"model.{where}({name!r}).set_names({{'own_{name}'}})"
+                refuse_name(name, rename)
 
 
-def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> ov.Node:
+def _draw(
+    draw: NewDraw,
+    state: State,
+    of_kept: State,
+    plan: _Plan,
+) -> ov.Node:
     """Puts a draw in its place; returns its node."""
     carrier = Carrier(draw.site.owners, has_rows=plan.batch is not None)
     own = of_kept if draw.seeds else state
@@ -117,13 +132,17 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> ov.Node:
     new = draw.make(emit)
     old = draw.output
     comparison = inlined_comparison(draw.site.node)
-    if comparison is not None and draw.share is not None and draw.share.is_inverted:
+    is_inverted = draw.share is not None and draw.share.is_inverted
+    if comparison is not None and is_inverted:
         if old.get_node() != comparison:
-            new = opset8.greater(new, comparison.input_value(1)).output(0)
+            threshold = comparison.input_value(1)
+            new = opset8.greater(new, threshold).output(0)
             old = comparison.output(0)
         new = opset8.logical_not(new).output(0)
-    if new.get_node().get_name() != old.get_node().get_name():
-        new.get_node().set_friendly_name(old.get_node().get_friendly_name())
+    new_node = new.get_node()
+    old_node = old.get_node()
+    if new_node.get_name() != old_node.get_name():
+        new_node.set_friendly_name(old_node.get_friendly_name())
         old.replace(new)
     (node,) = made
     place = None
@@ -132,11 +151,17 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> ov.Node:
     if place is not None and not place.is_first:
         stand_first(node, place)
     if carrier.returns:
-        carrier.carry_out(node.output(node.get_output_size() - 1))
+        last = node.get_output_size() - 1
+        carrier.carry_out(node.output(last))
     return node
 
 
-def _seeds_and_state(draw: NewDraw, state: State, carrier: Carrier, plan: _Plan) -> dict[str, Any]:
+def _seeds_and_state(
+    draw: NewDraw,
+    state: State,
+    carrier: Carrier,
+    plan: _Plan,
+) -> dict[str, Any]:
     """What the factory of a draw is given beside its inputs."""
     global_seed, op_seed = draw.seeds or (plan.global_seed, draw.stream)
     if not draw.generator.is_counter_based:
@@ -152,7 +177,8 @@ def _of_seed(generator: Generator, seed: int) -> dict[str, Any]:
     if seed:
         return {**generator.attributes, "global_seed": seed}
     # Both seeds 0 would say that there is none.
-    return {**generator.attributes, "state": opset8.constant(generator.of_seed(OWNER, 0))}
+    state = generator.of_seed(OWNER, 0)
+    return {**generator.attributes, "state": opset8.constant(state)}
 
 
 def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
@@ -167,9 +193,11 @@ def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     if recorded.next_state is None and not has_kept:
         return
     before = Streams.recorded(metadata(model, METADATA_KEY) or "")
-    streams = replace(recorded.all_streams, inverted=before.inverted + plan.inverted)
+    inverted = before.inverted + plan.inverted
+    streams = replace(recorded.all_streams, inverted=inverted)
     if plan.batch is not None:
-        streams = replace(streams, batch=plan.batch.name, batch_axis=plan.batch.axis)
+        batch = plan.batch
+        streams = replace(streams, batch=batch.name, batch_axis=batch.axis)
     model.set_rt_info(streams.to_json(), [METADATA_KEY])
 
 

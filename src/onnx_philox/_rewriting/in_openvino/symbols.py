@@ -30,27 +30,17 @@ from onnx_philox._rewriting.in_openvino.tensor_numbers import (
 )
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.random_names import randomness_of
-from onnx_philox._rewriting.rows.moves import UnclearError
+from onnx_philox._rewriting.rows.fates import UnclearError
 from onnx_philox._rewriting.rows.sizes import SIZES
 
-_BATCH = "N"
+BATCH_IN_LAYOUTS = "N"
 """What OpenVINO calls the batch in a Layout."""
-_BY_AXIS = {
-    "AvgPool",
-    "Concat",
-    "Convolution",
-    "ConvolutionBackpropData",
-    "GroupConvolution",
-    "GroupConvolutionBackpropData",
-    "Interpolate",
-    "MaxPool",
-    "Pad",
-    "Slice",
-    "Split",
-    "StridedSlice",
-    "Tile",
-    "VariadicSplit",
-}
+_BY_AXIS = frozenset(
+    """
+    AvgPool Concat Convolution ConvolutionBackpropData GroupConvolution
+    GroupConvolutionBackpropData Interpolate MaxPool Pad Slice Split StridedSlice Tile VariadicSplit
+    """.split()  # noqa: SIM905
+)
 """Of each dimension they make one, where they make as many."""
 _ARITHMETIC = {
     "Add": "Add",
@@ -77,9 +67,16 @@ class Symbols:
         inputs: Its inputs by their names.
         said: The dimension that has been said to be the batch. Inputs whose Layouts have it share
             it.
+        same: Inputs and dimensions that are one, too.
     """
 
-    def __init__(self, model: ov.Model, inputs: dict[str, ov.Node], said: str | None) -> None:
+    def __init__(
+        self,
+        model: ov.Model,
+        inputs: dict[str, ov.Node],
+        said: str | None,
+        same: Sequence[tuple[str, int]] = (),
+    ) -> None:
         self._symbols: list[tuple[ov.Symbol, str]] = []
         self.laid: str | None = None
         """The dimension that Layouts call what has been said."""
@@ -87,6 +84,9 @@ class Symbols:
         # Of which dimensions numbers are made that have no name each.
         self._made: dict[ov.Output, Sequence[Dimension]] = {}
         shared: dict[str, ov.Symbol] = {}
+        if same:
+            first, axis = same[0]
+            one = inputs[first].get_partial_shape()[axis].get_symbol()
         for name, node in inputs.items():
             shape = node.get_partial_shape()
             layout = node.get_layout()
@@ -97,10 +97,12 @@ class Symbols:
                     continue
                 if not dimension.has_symbol():
                     dimension.set_symbol(ov.Symbol())
-                for word in {said or _BATCH, _BATCH}:
+                for word in {said or BATCH_IN_LAYOUTS, BATCH_IN_LAYOUTS}:
                     if layout.has_name(word) and layout.get_index_by_name(word) == axis:
                         symbol = shared.setdefault(word, dimension.get_symbol())
                         dimension.set_symbol(symbol)
+                if (name, axis) in same:
+                    dimension.set_symbol(one)
                 shape[axis] = dimension
                 if self.of_dimension(dimension) is None:
                     self._symbols.append((dimension.get_symbol(), f"{name}:{axis}"))

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import (
-    GONE,
-    MOVED,
-    ByAxis,
-    Fate,
-    Moves,
-    Rule,
-    Step,
-    UnclearError,
-)
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, ByAxis, Fate, Moves, UnclearError
+from onnx_philox._rewriting.rows.moves import Rule, Step
 
 
 def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Rule:
@@ -45,8 +37,10 @@ def picked_along(axes: rules.Axes) -> Rule:
 def _same_index(step: Step, data: int, indices: int, along: int) -> Moves:
     """Of the data of which the indices have all, but along a dimension."""
     sizes, chosen = step.dims[data], step.dims[indices]
-    if sizes is None or chosen is None or len(sizes) != len(chosen):
-        raise UnclearError("has an input whose shape nobody knows")
+    if sizes is None or chosen is None:
+        raise step.shapeless(data if sizes is None else indices)
+    if len(sizes) != len(chosen):
+        raise UnclearError("has indices of another rank than its data")
     to: list[int | Fate] = []
     for axis, (d, e) in enumerate(zip(sizes, chosen, strict=True)):
         is_same = d is not None and d == e
@@ -73,11 +67,12 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
         indices = step.dims[1]
         depth = indices[-1] if indices else None
         if not isinstance(depth, int):
-            raise UnclearError("has indices whose shape nobody knows")
+            raise step.shapeless(1)
         data: list[int | Fate] = []
+        own = 1 if not shared and step.begins_with_row(1) else shared
         for axis in range(ranks[0]):
             behind = axis - shared - depth
-            if axis < shared:
+            if axis < own:
                 data.append(axis)
             else:
                 data.append(MOVED if behind < 0 else ranks[1] - 1 + behind)
@@ -91,7 +86,7 @@ def put_at(step: Step, _: int) -> Sequence[Moves | None]:
     indices = step.dims[1]
     depth = indices[-1] if indices else None
     if indices is None or not isinstance(depth, int):
-        raise UnclearError("has indices whose shape nobody knows")
+        raise step.shapeless(1)
     before = len(indices) - 1
     of_indices: list[int | Fate] = [MOVED] * before
     behind = [axis - before + depth for axis in range(before, step.rank(2))]

@@ -100,6 +100,8 @@ BY_PLACE = "numbers that depend on how many rows there are, or on their order"
 """What messages call numbers of which `Knowledge.is_by_place` is true."""
 RESIZES = "makes a dimension that may be as long as the number of rows says"
 """What messages say of an operator that makes `Knowledge.resized`."""
+RESIZES_BY_VALUES = "makes a dimension that may be as long as {} says, which depends on all rows"
+"""The same, where an input says it by what it holds."""
 FREE = Knowledge()
 """What is known of a constant."""
 IN_ROWS = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True, is_alike=True)
@@ -170,10 +172,13 @@ def counted(
     before: Iterable[Dimensions | None],
     products: Products,
     label: str,
+    *,
+    says_sizes: bool = False,
 ) -> Knowledge:
     """What is known of a value, where the batch says which branch gives it, or how often a body.
 
-    The batch may say as well how long those dimensions are that no value of before has.
+    The batch may say as well how long those dimensions are that no value of before has, but for
+    those in which the value has its rows.
 
     Args:
         known: What is known of it without that.
@@ -181,10 +186,14 @@ def counted(
         before: Those of the values of which it is one, or of which it is made.
         products: The names of dimensions.
         label: What messages call the node that gives it.
+        says_sizes: Whether it may be numbers of which nobody knows from which sizes they are made.
     """
     same = {d for dims in before for d in dims or () if d is not None}
-    is_known = made is not None and all(d in same or products.made_of(d) is not None for d in made)
-    if known.resized is None and not is_known:
+    along = {place.axis for place in known.places}
+    is_known = made is not None and all(
+        axis in along or d in same or products.made_of(d) is not None for axis, d in enumerate(made)
+    )
+    if known.resized is None and (says_sizes or not is_known):
         known = replace(known, resized=Culprit(label, RESIZES))
     return known.counted()
 

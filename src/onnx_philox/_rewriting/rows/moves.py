@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
 
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.fates import (
+    GONE,
+    MOVED,
+    UNREAD,
+    Fate,
+    Moves,
+    UnclearError,
+)
 from onnx_philox._rewriting.rows.known import (
+    BY_PLACE,
     FREE,
     RESIZES,
+    RESIZES_BY_VALUES,
     Culprit,
     InPlace,
     Knowledge,
@@ -20,18 +29,6 @@ from onnx_philox._rewriting.rows.known import (
 )
 
 
-class Fate(Enum):
-    """What becomes of a dimension that the output has not."""
-
-    GONE = "gone"
-    """It is summed over, or its size alone is read."""
-    MOVED = "moved"
-    """What lies along it is cut, or put elsewhere."""
-
-
-GONE, MOVED = Fate.GONE, Fate.MOVED
-
-
 class Meeting(Enum):
     """How the elements of an output are made of those of several inputs."""
 
@@ -39,101 +36,6 @@ class Meeting(Enum):
     SUMS = "each of many of each input"
     SIDE_BY_SIDE = "each of one of one input"
     OTHER = "any other way: an input may say only where to look in another"
-
-
-class UnclearError(Exception):
-    """A rule does not understand a node: an attribute, an input, or a shape that is not known."""
-
-
-class Moves(Protocol):
-    """Where an output of an operator has what an input has."""
-
-    def of(self, place: InPlace, /) -> InPlace | Fate:
-        """Where it has the batch that stands there in the input."""
-
-    def looks_along(self, place: InPlace, /) -> bool:
-        """Whether a slice that stays in order depends on the others."""
-
-    def reaches(self, axis: int, /) -> bool:
-        """Whether the input has more than one element along a dimension of the output."""
-
-    def asks_where(self, place: InPlace, /) -> bool:
-        """Whether what becomes of a slice depends on which one it is."""
-
-
-@dataclass(frozen=True)
-class ByAxis:
-    """Each dimension of the input becomes one of the output, or none."""
-
-    to: Sequence[int | Fate]
-    """For each dimension of the input, that of the output."""
-    looks: Collection[int] = ()
-    """The dimensions of the input that stay, and along which it looks at more than one element."""
-    ones: Collection[int] = ()
-    """The dimensions of the input that have one element."""
-    numbered: Collection[int] = ()
-    """Those along which what becomes of an element depends on its index."""
-
-    def of(self, place: InPlace) -> InPlace | Fate:
-        """See `Moves`."""
-        if place.axis >= len(self.to):
-            raise UnclearError("has an input whose shape nobody knows")
-        axis = self.to[place.axis]
-        return axis if isinstance(axis, Fate) else replace(place, axis=axis)
-
-    def looks_along(self, place: InPlace) -> bool:
-        """See `Moves`."""
-        return place.axis in self.looks
-
-    def reaches(self, axis: int) -> bool:
-        """See `Moves`."""
-        return any(to == axis and i not in self.ones for i, to in enumerate(self.to))
-
-    def asks_where(self, place: InPlace) -> bool:
-        """See `Moves`."""
-        return place.axis in self.numbered
-
-
-@dataclass(frozen=True)
-class InOrder:
-    """The elements stay in their order, in another shape."""
-
-    products: Products
-    batch: str
-    given: Dimensions
-    made: Dimensions
-
-    def of(self, place: InPlace) -> InPlace | Fate:
-        """See `Moves`."""
-        end = place.axis + 1
-        if self.given[:end] == self.made[:end] and None not in self.given[:end]:
-            return place
-        quotient = self.products.quotient
-        before = (*self.given[: place.axis], place.outer)
-        for axis, dimension in enumerate(self.made):
-            outer = quotient(before, self.made[:axis])
-            inner = None if outer is None else quotient((dimension,), (outer, self.batch))
-            if inner is not None:
-                return InPlace(axis, outer, inner)
-        if None in self.given or None in self.made:
-            raise UnclearError("has a shape that nobody knows before a run")
-        return MOVED
-
-    def looks_along(self, _: InPlace) -> bool:
-        """See `Moves`."""
-        return False
-
-    def reaches(self, _: int) -> bool:
-        """See `Moves`."""
-        return True
-
-    def asks_where(self, _: InPlace) -> bool:
-        """See `Moves`."""
-        return False
-
-
-UNREAD = ByAxis(())
-"""Of an input whose elements are not read, but its type or its size, or that says a shape."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +52,10 @@ class Step:
 
     label: str
     """What messages call it."""
+    names: Sequence[str]
+    """What messages call its inputs; empty for those that are left out."""
     known: Sequence[Knowledge | None]
-    """What is known of its inputs; None for those that are left out."""
+    """What is known of them; None for those that are left out."""
     dims: Sequence[Dimensions | None]
     """Their shapes."""
     made: Sequence[Dimensions | None]
@@ -164,6 +68,8 @@ class Step:
     """An attribute that is a text."""
     numbers: Callable[[int], Sequence[Dimension] | None]
     """The integers that an input is, some of which may be dimensions; None where nobody knows."""
+    begins_with_row: Callable[[int], bool] = lambda _: False
+    """Whether the indices that an input is begin each with the number of its row."""
     opset: int = 0
     """The version of the operator's domain."""
 
@@ -175,8 +81,23 @@ class Step:
         """
         dims = self.dims[index] if index < len(self.dims) else None
         if dims is None:
-            raise UnclearError("has an input whose shape nobody knows")
+            raise self.shapeless(index)
         return len(dims)
+
+    def shapeless(self, index: int) -> UnclearError:
+        """What is said of an input whose shape must be known."""
+        return UnclearError(f"has the input {self.called(index)}, whose shape nobody knows")
+
+    def of_rows(self, index: int) -> UnclearError:
+        """What is said of an input that must be the same for all rows."""
+        return UnclearError(
+            f"has the parameter {self.called(index)}, which depends on rows of the batch"
+        )
+
+    def called(self, index: int) -> str:
+        """What messages call an input."""
+        name = self.names[index] if index < len(self.names) else ""
+        return repr(name) if name else f"number {index}"
 
     def rank_made(self, output: int = 0) -> int:
         """How many dimensions an output has.
@@ -264,6 +185,7 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         pairs = zip(step.known, moves, strict=True)
         parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
+        _check_own(step, parts)
         is_alike = _keeps_alike(step, moves)
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
@@ -284,10 +206,12 @@ def _of_all(step: Step, moves: Sequence[Moves | None]) -> Sequence[Moves | None]
     Raises:
         UnclearError: There are rows in an input of which the rule says nothing.
     """
-    rest = step.known[len(moves) :]
-    if any(known is not None and known.is_placed for known in rest):
-        raise UnclearError("has a parameter that depends on rows of the batch")
-    return [*moves[: len(step.known)], *[None] * len(rest)]
+    count = len(step.known)
+    for index in range(len(moves), count):
+        known = step.known[index]
+        if known is not None and known.is_placed:
+            raise step.of_rows(index)
+    return [*moves[:count], *[None] * (count - len(moves))]
 
 
 def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
@@ -320,6 +244,9 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
         )
     if not of_batch:
         return None
+    for index, known in enumerate(step.known):
+        if known is not None and known.is_by_place and known.rows is not Rows.NONE:
+            return step.culprit(RESIZES_BY_VALUES.format(step.called(index)))
     return step.culprit(RESIZES)
 
 
@@ -454,6 +381,23 @@ def _check_noise(
         if to is GONE or part.moves.looks_along(place):
             mixes = "mixes what was drawn for different rows"
             raise RowsMeetError(part.known.noise, step.culprit(mixes))
+
+
+def _check_own(step: Step, parts: Sequence[Part]) -> None:
+    """Refuses to make of draws what is no longer each row's own.
+
+    Raises:
+        RowsMeetError: They meet numbers that depend on how many rows there are, or are treated by
+            the number of their row.
+    """
+    noise = frozenset[Hashable]().union(*(part.known.noise for part in parts))
+    if not noise:
+        return
+    if any(part.known.is_by_place for part in parts):
+        raise RowsMeetError(noise, step.culprit(f"combines them with {BY_PLACE}"))
+    for part in parts:
+        if part.known.noise and any(map(part.moves.asks_where, part.known.places)):
+            raise RowsMeetError(noise, step.culprit("keeps of each row what its number says"))
 
 
 def _kept(parts: Sequence[Part], found: Sequence[frozenset[InPlace]]) -> frozenset[InPlace]:

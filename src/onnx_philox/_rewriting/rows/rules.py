@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows.known import BY_PLACE, RowsMeetError
-from onnx_philox._rewriting.rows.moves import (
+from onnx_philox._rewriting.rows.fates import (
     GONE,
     MOVED,
     UNREAD,
     ByAxis,
     Fate,
     InOrder,
-    Meeting,
     Moves,
-    Rule,
-    Step,
     UnclearError,
 )
+from onnx_philox._rewriting.rows.known import BY_PLACE, RowsMeetError
+from onnx_philox._rewriting.rows.moves import Meeting, Rule, Step
 
 Axes = Callable[[Step], Collection[int]]
 """Which dimensions of its first input an operator means, from 0 on."""
@@ -114,9 +112,10 @@ def gone(step: Step, index: int) -> Moves:
 
 def others_free(step: Step, count: int) -> list[None]:
     """Inputs behind so many, which may depend on no row."""
-    for known in step.known[count:]:
+    for index in range(count, len(step.known)):
+        known = step.known[index]
         if known is not None and known.is_placed:
-            raise UnclearError("has a parameter that depends on rows of the batch")
+            raise step.of_rows(index)
     return [None] * max(len(step.known) - count, 0)
 
 
@@ -398,7 +397,7 @@ def first_stays(*having: int, least_rank: int = 1) -> Rule:
         for index, known in enumerate(step.known):
             if index not in having or known is None:
                 if known is not None and known.is_placed:
-                    raise UnclearError("has a parameter that depends on rows of the batch")
+                    raise step.of_rows(index)
                 moves.append(None)
                 continue
             rank = step.rank(index)
@@ -426,7 +425,7 @@ def by_table(*tables: Sequence[Sequence[int | Fate] | None]) -> Rule:
             else:
                 moves.append(ByAxis(to, ones=step.ones(index)))
             if to is None and known is not None and known.is_placed:
-                raise UnclearError("has a parameter that depends on rows of the batch")
+                raise step.of_rows(index)
         return moves
 
     return rule

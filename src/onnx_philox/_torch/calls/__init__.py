@@ -1,1 +1,1 @@
-"""Torch's calls that draw: a table of them, and the meaning of each, over a small writer."""
+"""Torch's calls that draw: a table of them, and the meaning of each, which a writer writes."""

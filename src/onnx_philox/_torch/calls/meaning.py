@@ -1,4 +1,4 @@
-"""What each of torch's calls means, once: a function of its name, over a writer.
+"""What each of torch's calls means: a function of its name, which a writer turns into nodes.
 
 A function takes the arguments of torch's schema that matter (``self`` and ``input`` as ``x``,
 ``from`` and ``to`` as ``low`` and ``high``), draws by operators of this package, and composes the
@@ -37,60 +37,92 @@ _ALPHA = 1.7580993408473766
 
 
 def rand(w: Writer, size: Any, dtype: Any = None) -> Any:
-    return _uniform(w, w.dims(size), 0, 1, w.kind(dtype))
+    shape = w.dims(size)
+    return _uniform(w, shape, 0, 1, w.kind(dtype))
 
 
 def rand_like(w: Writer, x: Any, dtype: Any = None) -> Any:
-    return _uniform(w, w.shape(x), 0, 1, w.kind(dtype, x))
+    shape = w.shape(x)
+    return _uniform(w, shape, 0, 1, w.kind(dtype, x))
 
 
 def randn(w: Writer, size: Any, dtype: Any = None) -> Any:
-    return _normal(w, w.dims(size), 0, 1, w.kind(dtype))
+    shape = w.dims(size)
+    return _normal(w, shape, 0, 1, w.kind(dtype))
 
 
 def randn_like(w: Writer, x: Any, dtype: Any = None) -> Any:
-    return _normal(w, w.shape(x), 0, 1, w.kind(dtype, x))
+    shape = w.shape(x)
+    return _normal(w, shape, 0, 1, w.kind(dtype, x))
 
 
 def randint(w: Writer, high: Any, size: Any, low: Any = 0, dtype: Any = None) -> Any:
-    return _integers(w, w.dims(size), low, high, I64 if dtype is None else w.kind(dtype))
+    shape = w.dims(size)
+    kind = I64 if dtype is None else w.kind(dtype)
+    return _integers(w, shape, low, high, kind)
 
 
 def randint_like(w: Writer, x: Any, high: Any, low: Any = 0, dtype: Any = None) -> Any:
-    return _integers(w, w.shape(x), low, high, w.kind(dtype, x))
+    shape = w.shape(x)
+    kind = w.kind(dtype, x)
+    return _integers(w, shape, low, high, kind)
 
 
 def randperm(w: Writer, n: Any, dtype: Any = None) -> Any:
     kind = I64 if dtype is None else w.kind(dtype)
     drawn_type = I32 if w.element(kind) is I32 else I64
-    drawn = _drawn(w, RANDOM_PERMUTATION, drawn_type, w.dims([n]))
+    shape = w.dims([n])
+    drawn = _drawn(w, RANDOM_PERMUTATION, drawn_type, shape)
     return w.cast(drawn, kind)
 
 
 def uniform(
-    w: Writer, low: float, high: float, x: Any = None, size: Any = None, dtype: Any = None
+    w: Writer,
+    low: float,
+    high: float,
+    x: Any = None,
+    size: Any = None,
+    dtype: Any = None,
 ) -> Any:
     shape = w.dims(size) if x is None else w.shape(x)
-    return _uniform(w, shape, low, high, w.kind(dtype, x))
+    kind = w.kind(dtype, x)
+    return _uniform(w, shape, low, high, kind)
 
 
 def normal(
-    w: Writer, mean: Any, std: Any = 1.0, x: Any = None, size: Any = None, dtype: Any = None
+    w: Writer,
+    mean: Any,
+    std: Any = 1.0,
+    x: Any = None,
+    size: Any = None,
+    dtype: Any = None,
 ) -> Any:
     if x is not None or size is not None:
         shape = w.dims(size) if x is None else w.shape(x)
-        return _normal(w, shape, mean, std, w.kind(dtype, x))
-    given = [each for each in (mean, std) if not _is_number(each)]
+        kind = w.kind(dtype, x)
+        return _normal(w, shape, mean, std, kind)
+    tensors = [each for each in (mean, std) if not _is_number(each)]
     # That of the mean, if both are tensors.
-    kind = w.kind(None, given[0])
+    kind = w.kind(None, tensors[0])
     wide = _computed(w, kind)
-    mean = w.number(mean, wide) if _is_number(mean) else w.cast(mean, wide)
-    std = w.number(std, wide) if _is_number(std) else w.cast(std, wide)
-    # Their shapes broadcast.
-    like = w.op("Add", mean, std) if len(given) == 2 else given[0]
-    drawn = w.cast(_normal(w, w.shape(like), 0, 1, kind), wide)
+    mean = _in_type(w, mean, wide)
+    std = _in_type(w, std, wide)
+    if len(tensors) == 2:
+        # Their shapes broadcast.
+        like = w.op("Add", mean, std)
+    else:
+        like = tensors[0]
+    standard = _normal(w, w.shape(like), 0, 1, kind)
+    drawn = w.cast(standard, wide)
     scaled = w.op("Mul", drawn, std)
-    return w.cast(w.op("Add", scaled, mean), kind)
+    moved = w.op("Add", scaled, mean)
+    return w.cast(moved, kind)
+
+
+def _in_type(w: Writer, given: Any, kind: Any) -> Any:
+    if _is_number(given):
+        return w.number(given, kind)
+    return w.cast(given, kind)
 
 
 normal_functional = normal
@@ -100,15 +132,18 @@ def exponential(w: Writer, x: Any, lambd: float) -> Any:
     kind = w.kind(None, x)
     drawn_type = w.float_type(kind)
     scale = w.number(1 / lambd, drawn_type)
-    drawn = _drawn(w, RANDOM_EXPONENTIAL, drawn_type, w.shape(x), scale)
+    shape = w.shape(x)
+    drawn = _drawn(w, RANDOM_EXPONENTIAL, drawn_type, shape, scale)
     return w.cast(drawn, kind)
 
 
 def log_normal(w: Writer, x: Any, mean: float, std: float) -> Any:
     kind = w.kind(None, x)
-    drawn = _normal(w, w.shape(x), mean, std, kind)
+    shape = w.shape(x)
+    drawn = _normal(w, shape, mean, std, kind)
     wide = w.cast(drawn, _computed(w, kind))
-    return w.cast(w.op("Exp", wide), kind)
+    powers = w.op("Exp", wide)
+    return w.cast(powers, kind)
 
 
 def cauchy(w: Writer, x: Any, median: float, sigma: float) -> Any:
@@ -119,22 +154,29 @@ def cauchy(w: Writer, x: Any, median: float, sigma: float) -> Any:
     turn = w.number(math.pi, F32)
     median = w.number(median, F32)
     sigma = w.number(sigma, F32)
-    centred = w.op("Sub", _uniform(w, w.shape(x), 0, 1, F32), half)
-    tangent = w.op("Tan", w.op("Mul", centred, turn))
+    drawn = _uniform(w, w.shape(x), 0, 1, F32)
+    centred = w.op("Sub", drawn, half)
+    angle = w.op("Mul", centred, turn)
+    tangent = w.op("Tan", angle)
     scaled = w.op("Mul", tangent, sigma)
-    return w.cast(w.op("Add", scaled, median), kind)
+    moved = w.op("Add", scaled, median)
+    return w.cast(moved, kind)
 
 
 def poisson(w: Writer, x: Any) -> Any:
     # i32 holds all counts: a rate is at most 2^30.
-    drawn = _drawn(w, RANDOM_POISSON, I32, w.shape(x), _weights(w, x))
+    shape = w.shape(x)
+    rates = _weights(w, x)
+    drawn = _drawn(w, RANDOM_POISSON, I32, shape, rates)
     return w.cast(drawn, w.kind(None, x))
 
 
 def _standard_gamma(w: Writer, x: Any) -> Any:
     kind = w.kind(None, x)
     wide = F64 if w.float_type(kind) is F64 else F32
-    drawn = _drawn(w, RANDOM_GAMMA, wide, w.shape(x), _weights(w, x))
+    shape = w.shape(x)
+    alphas = _weights(w, x)
+    drawn = _drawn(w, RANDOM_GAMMA, wide, shape, alphas)
     return w.cast(drawn, kind)
 
 
@@ -142,11 +184,16 @@ def _sample_dirichlet(w: Writer, x: Any) -> Any:
     """Gammas of f64, none of them 0, divided by their sum: of a Beta distribution too."""
     kind = w.kind(None, x)
     w.float_type(kind)
-    smallest = w.number(np.finfo(np.float64).smallest_normal, F64)
-    drawn = _drawn(w, RANDOM_GAMMA, F64, w.shape(x), _weights(w, x))
+    limits = np.finfo(np.float64)
+    smallest = w.number(limits.smallest_normal, F64)
+    shape = w.shape(x)
+    alphas = _weights(w, x)
+    drawn = _drawn(w, RANDOM_GAMMA, F64, shape, alphas)
     drawn = w.op("Max", drawn, smallest)
-    total = w.op("ReduceSum", drawn, w.ints([-1]), keepdims=1)
-    return w.cast(w.op("Div", drawn, total), kind)
+    last_axis = w.ints([-1])
+    total = w.op("ReduceSum", drawn, last_axis, keepdims=1)
+    shares = w.op("Div", drawn, total)
+    return w.cast(shares, kind)
 
 
 def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
@@ -156,8 +203,10 @@ def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
     elif _is_number(p):
         ready = w.number(p, F32)
     else:
-        ready = w.expanded(_weights(w, p), shape, x)
-    return w.cast(w.draw(RANDOM_BERNOULLI, shape, ready), w.kind(None, x))
+        weights = _weights(w, p)
+        ready = w.expanded(weights, shape, x)
+    drawn = w.draw(RANDOM_BERNOULLI, shape, ready)
+    return w.cast(drawn, w.kind(None, x))
 
 
 def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
@@ -165,14 +214,17 @@ def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
         remedy = _AS_MANY_ROWS if replacement else _A_RACE
         given = "one that the model computes"
         allowed = "a number that the module knows"
-        CALLS["aten", "multinomial"].refuse("argument 'num_samples'", given, allowed, remedy)
+        call = CALLS["aten", "multinomial"]
+        call.refuse("argument 'num_samples'", given, allowed, remedy)
     is_one_row = w.rank(x) == 1
     axis = w.ints([0])
-    weights = _weights(w, w.op("Unsqueeze", x, axis) if is_one_row else x)
+    rows = w.op("Unsqueeze", x, axis) if is_one_row else x
+    weights = _weights(w, rows)
     attributes: dict[str, Any] = {"sample_size": num_samples}
     if not replacement and num_samples != 1:
         attributes["replacement"] = 0
-    drawn = _drawn(w, RANDOM_CATEGORICAL, I64, w.op("Log", weights), **attributes)
+    logits = w.op("Log", weights)
+    drawn = _drawn(w, RANDOM_CATEGORICAL, I64, logits, **attributes)
     if is_one_row:
         drawn = w.op("Squeeze", drawn, axis)
     return drawn
@@ -180,23 +232,29 @@ def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
 
 def dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
     if train and p != 0:
-        return _dropped(w, x, p, w.kind(None, x))[0]
+        kept, _ = _dropped(w, x, p, w.kind(None, x))
+        return kept
     return w.op("Identity", x)
 
 
 def dropout_(w: Writer, x: Any, p: float, train: bool) -> Any:
-    return _noisy(w, x, w.shape(x), p) if train else x
+    if not train:
+        return x
+    return _noisy(w, x, w.shape(x), p)
 
 
 def native_dropout(w: Writer, x: Any, p: float, train: bool | None = True) -> Any:
     if train is not False and p != 0:
         return _dropped(w, x, p, w.kind(None, x))
     kept = w.op("Identity", x)
-    return kept, w.op("Expand", w.number(True, BOOL), w.shape(x))
+    true = w.number(True, BOOL)
+    return kept, w.op("Expand", true, w.shape(x))
 
 
 def feature_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
-    return _noisy(w, x, w.features(x), p) if train else x
+    if not train:
+        return x
+    return _noisy(w, x, w.features(x), p)
 
 
 def alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
@@ -212,14 +270,22 @@ def feature_alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
 
 
 def rrelu(w: Writer, x: Any, low: float, high: float, training: bool) -> Any:
-    return _sloped(w, x, low, high, training)[0]
+    values, _ = _sloped(w, x, low, high, training)
+    return values
 
 
 def rrelu_with_noise_functional(
-    w: Writer, x: Any, noise: Any, low: float, high: float, training: bool
+    w: Writer,
+    x: Any,
+    noise: Any,
+    low: float,
+    high: float,
+    training: bool,
 ) -> Any:
     values, slopes = _sloped(w, x, low, high, training)
-    return values, slopes if training else w.op("Identity", noise)
+    if not training:
+        slopes = w.op("Identity", noise)
+    return values, slopes
 
 
 def scaled_dot_product_attention(
@@ -246,21 +312,29 @@ def scaled_dot_product_attention(
     key = w.cast(key, wide)
     value = w.cast(value, wide)
     if scale is None:
-        root = w.op("Sqrt", w.cast(w.width(query), wide))
+        width = w.cast(w.width(query), wide)
+        root = w.op("Sqrt", width)
         scaled = w.op("Div", query, root)
     else:
         scaled = w.op("Mul", query, w.number(scale, wide))
     scores = w.products(scaled, key, rank)
+    is_of_booleans = False
     if is_causal:
         # Torch takes no other mask then.
         attn_mask = w.triangle(query, key)
-    if is_causal or (attn_mask is not None and w.element(w.kind(None, attn_mask)) is BOOL):
-        scores = w.op("Where", attn_mask, scores, w.number(-math.inf, wide))
+        is_of_booleans = True
     elif attn_mask is not None:
-        scores = w.op("Add", scores, w.cast(attn_mask, wide))
+        is_of_booleans = w.element(w.kind(None, attn_mask)) is BOOL
+    if is_of_booleans:
+        never = w.number(-math.inf, wide)
+        scores = w.op("Where", attn_mask, scores, never)
+    elif attn_mask is not None:
+        mask = w.cast(attn_mask, wide)
+        scores = w.op("Add", scores, mask)
     weights = w.op("Softmax", scores, axis=-1)
     kept, _ = _dropped(w, weights, dropout_p, wide)
-    return w.cast(w.op("MatMul", kept, value), kind)
+    attended = w.op("MatMul", kept, value)
+    return w.cast(attended, kind)
 
 
 _AS_MANY_ROWS = (
@@ -278,7 +352,8 @@ def _is_number(given: Any) -> bool:
 
 
 def _drawn(w: Writer, operator: Operator, type_: ElementType, *inputs: Any, **more: Any) -> Any:
-    return w.draw(operator, *inputs, **{OUTPUT_TYPE: type_.name}, **more)
+    attributes = {OUTPUT_TYPE: type_.name} | more
+    return w.draw(operator, *inputs, **attributes)
 
 
 def _uniform(w: Writer, shape: Any, low: float, high: float, kind: Any) -> Any:
@@ -299,8 +374,10 @@ def _normal(w: Writer, shape: Any, mean: float, std: float, kind: Any) -> Any:
 
 def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
     """Integers; as i32 where they fit, since OpenVINO does not carry i64 draws everywhere."""
-    is_wide = any(isinstance(n, int) and abs(n) >= 2**31 for n in (low, high))
-    drawn_type = I64 if is_wide else I32
+    drawn_type = I32
+    for bound in (low, high):
+        if isinstance(bound, int) and abs(bound) >= 2**31:
+            drawn_type = I64
     minval = w.number(low, drawn_type)
     maxval = w.number(high, drawn_type)
     drawn = _drawn(w, RANDOM_UNIFORM, drawn_type, shape, minval, maxval)
@@ -309,27 +386,34 @@ def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
 
 def _weights(w: Writer, x: Any) -> Any:
     """Probabilities, weights, alphas or rates, in a type that the operators take."""
-    if w.element(w.kind(None, x)) is F64:
+    kind = w.kind(None, x)
+    if w.element(kind) is F64:
         return x
     return w.cast(x, F32)
 
 
 def _computed(w: Writer, kind: Any) -> Any:
     """The type in which what surrounds a draw is computed."""
-    return F32 if w.element(kind) is BF16 else kind
+    if w.element(kind) is BF16:
+        return F32
+    return kind
 
 
 def _dropped(w: Writer, x: Any, p: float, kind: Any) -> tuple[Any, Any]:
     """What is kept, scaled, and the mask of it: as a rewritten Dropout computes them."""
-    if w.element(kind) is not F64 or np.float32(p) == p:
-        output, mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
+    is_f32_ratio = np.float32(p) == p
+    if w.element(kind) is not F64 or is_f32_ratio:
+        ratio = w.number(p, F32)
+        output, mask = w.draw(RANDOM_DROPOUT, x, ratio)
         return output, mask
     # A draw takes a ratio of f32, from which the factor of f64 would be another one.
-    dropped = w.draw(RANDOM_BERNOULLI, w.shape(x), w.number(p, F32))
+    shape = w.shape(x)
+    ratio = w.number(p, F32)
+    dropped = w.draw(RANDOM_BERNOULLI, shape, ratio)
     with np.errstate(divide="ignore"):
-        factor = float(np.divide(1.0, np.subtract(1.0, p)))
+        factor = np.divide(1.0, np.subtract(1.0, p))
     zero = w.number(0, F64)
-    scaled = w.op("Mul", x, w.number(factor, F64))
+    scaled = w.op("Mul", x, w.number(float(factor), F64))
     kept = w.op("Where", dropped, zero, scaled)
     return kept, w.op("Not", dropped)
 
@@ -341,10 +425,12 @@ def _sloped(w: Writer, x: Any, low: float, high: float, training: bool) -> tuple
     given = w.cast(x, wide)
     one = w.number(1, wide)
     if training:
-        slope = w.cast(_uniform(w, w.shape(x), low, high, kind), wide)
+        drawn = _uniform(w, w.shape(x), low, high, kind)
+        slope = w.cast(drawn, wide)
     else:
         slope = w.number((low + high) / 2, wide)
-    is_sloped = w.op("LessOrEqual", given, w.number(0, wide))
+    zero = w.number(0, wide)
+    is_sloped = w.op("LessOrEqual", given, zero)
     slopes = w.op("Where", is_sloped, slope, one)
     values = w.op("Mul", given, slopes)
     return w.cast(values, kind), w.cast(slopes, kind)
@@ -356,16 +442,24 @@ def _noisy(w: Writer, x: Any, shape: Any, p: float, *, is_alpha: bool = False) -
     if p == 0:
         return x
     if p == 1:
-        return w.op("Mul", x, w.number(0, kind))
-    kept = w.draw(RANDOM_BERNOULLI, shape, w.number(1 - p, F32))
+        zero = w.number(0, kind)
+        return w.op("Mul", x, zero)
+    share = w.number(1 - p, F32)
+    kept = w.draw(RANDOM_BERNOULLI, shape, share)
     noise = w.cast(kept, kind)
     if not is_alpha:
-        factor = w.op("Div", noise, w.number(1 - p, kind))
+        share = w.number(1 - p, kind)
+        factor = w.op("Div", noise, share)
         return w.op("Mul", x, factor)
-    a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    dropped = w.op("Add", noise, w.number(-1, kind))
-    lifted = w.op("Mul", dropped, w.number(_ALPHA * a, kind))
-    moved = w.op("Add", lifted, w.number(_ALPHA * a * p, kind))
-    factor = w.op("Mul", noise, w.number(a, kind))
+    variance = (_ALPHA * _ALPHA * p + 1) * (1 - p)
+    a = 1 / math.sqrt(variance)
+    minus_one = w.number(-1, kind)
+    dropped = w.op("Add", noise, minus_one)
+    lift = w.number(_ALPHA * a, kind)
+    lifted = w.op("Mul", dropped, lift)
+    offset = w.number(_ALPHA * a * p, kind)
+    moved = w.op("Add", lifted, offset)
+    scale = w.number(a, kind)
+    factor = w.op("Mul", noise, scale)
     scaled = w.op("Mul", x, factor)
     return w.op("Add", scaled, moved)

@@ -1,4 +1,4 @@
-"""A program of `torch.export`, made ready before anybody decomposes it, by whichever road it goes.
+"""A program of `torch.export`, made ready before it is decomposed, for every exporter.
 
 What torch's own decomposition loses or mistakes is written here by other calls of torch. Imports
 torch only where there is a program.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from onnx_philox._contract.refusal import refuse
@@ -58,7 +59,8 @@ def may_have_drawn(program: Any) -> bool:
                 return True
             layers = node.meta.get("nn_module_stack") or {}
             for _, kind in layers.values():
-                name = str(kind).rpartition(".")[2].rstrip("'>")
+                name = str(kind).rpartition(".")[2]
+                name = name.rstrip("'>")
                 if name in ("LSTM", "GRU", "RNN"):
                     return True
     return False
@@ -69,7 +71,8 @@ def copied(program: Any) -> Any:
     import copy
 
     module = copy.deepcopy(program.graph_module)
-    for one, other in zip(program.graph_module.graph.nodes, module.graph.nodes, strict=True):
+    given = program.graph_module.graph.nodes
+    for one, other in zip(given, module.graph.nodes, strict=True):
         # A copy may have given up a name that Python knows, such as input.
         other.name = one.name
         other.target = one.target
@@ -93,25 +96,33 @@ def calls(graph: Any) -> list[Any]:
 
 def name_of(node: Any) -> str:
     """The name of the operator that a node calls: ``normal_``."""
-    return str(node.target._schema.name.rpartition("::")[2])
+    _, _, name = node.target._schema.name.rpartition("::")
+    return str(name)
 
 
 def reads_shape_alone(node: Any) -> bool:
     """Whether a call reads no number of its tensor, but its shape."""
     if node.op == "call_function" and str(node.target).startswith("aten.sym_"):
         return True
-    return hasattr(node.target, "_schema") and name_of(node) in _SHAPE_ONLY
+    is_call = hasattr(node.target, "_schema")
+    return is_call and name_of(node) in _SHAPE_ONLY
 
 
 def arguments(node: Any) -> dict[str, Any]:
     """The arguments of a call by their names, defaults included."""
     declared = node.target._schema.arguments
-    names = (argument.name for argument in declared)
-    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    names = [argument.name for argument in declared]
+    given = dict(zip(names, node.args, strict=False))
+    given |= node.kwargs
     return {a.name: given.get(a.name, a.default_value) for a in declared}
 
 
-def call(like: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+def call(
+    like: Any,
+    target: Any,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
     """A new node before another one's next, with its place in the program and the value it gives.
 
     The graph must be in `inserting_before`.
@@ -127,12 +138,14 @@ def call(like: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
     for key in ("nn_module_stack", "stack_trace", "torch_fn", "source_fn_stack"):
         if key in like.meta:
             node.meta[key] = like.meta[key]
-    given = value(args), value(kwargs)
+    values = value(args)
+    named_values = value(kwargs)
+    given = (values, named_values, like.meta.get("val"))
     with (
-        detect_fake_mode((given, like.meta.get("val"))) or contextlib.nullcontext(),
+        detect_fake_mode(given) or contextlib.nullcontext(),
         enable_python_dispatcher(),
     ):
-        node.meta["val"] = target(*given[0], **given[1])
+        node.meta["val"] = target(*values, **named_values)
     return node
 
 
@@ -142,7 +155,8 @@ def replace(node: Any, *results: Any) -> None:
         node.replace_all_uses_with(results[0])
     else:
         for user in list(node.users):
-            replace(user, results[user.args[1]])
+            place = user.args[1]
+            replace(user, results[place])
     node.graph.erase_node(node)
 
 
@@ -152,7 +166,8 @@ def _check_view(node: Any) -> None:
 
     view = node.args[0] if node.args else None
     name = name_of(node)
-    if torch.Tag.nondeterministic_seeded not in node.target.tags or not name.endswith("_"):
+    draws = torch.Tag.nondeterministic_seeded in node.target.tags
+    if not draws or not name.endswith("_"):
         return
     while isinstance(view, torch.fx.Node) and hasattr(view.target, "_schema") and view.args:
         if name_of(view) in ("as_strided", "diagonal"):
@@ -163,7 +178,8 @@ def _check_view(node: Any) -> None:
                 "a whole one, or a part of one by slices, select or permute",
                 "Draw into a tensor of its own, and write that with torch.where or index_put.",
             )
-        is_alias = view.target._schema.arguments[0].alias_info is not None
+        first = view.target._schema.arguments[0]
+        is_alias = first.alias_info is not None
         view = view.args[0] if is_alias else None
 
 
@@ -173,7 +189,9 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
 
     layers = given.get("num_layers", 1)
     p = given.get("dropout", 0)
-    if "batch_first" not in given or layers == 1 or not given["train"] or p == 0:
+    if "batch_first" not in given or layers == 1:
+        return
+    if not given["train"] or p == 0:
         return
     aten = torch.ops.aten
     hidden = given["hx"]
@@ -184,19 +202,30 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
     ways = 2 if is_both_ways else 1
     of_each = len(params) // layers
     # One layer, without dropout, in training, with time first.
-    options = (given["has_biases"], 1, 0.0, True, is_both_ways, False)
+    options = (
+        given["has_biases"],
+        1,
+        0.0,
+        True,
+        is_both_ways,
+        False,
+    )
     x = given["input"]
     ends = []
     if given["batch_first"]:
         x = call(node, aten.transpose.int, x, 0, 1)
     for i in range(layers):
         first = i * ways
-        begin = [call(node, aten.slice.Tensor, each, 0, first, first + ways) for each in states]
+        begin = []
+        for state in states:
+            begin.append(call(node, aten.slice.Tensor, state, 0, first, first + ways))
         own = list(params[i * of_each : (i + 1) * of_each])
         hx = begin[0] if is_one else begin
         both = call(node, node.target, x, hx, own, *options)
-        both_ends = range(len(begin) + 1)
-        x, *end = [call(node, operator.getitem, both, j) for j in both_ends]
+        x = call(node, operator.getitem, both, 0)
+        end = []
+        for j in range(len(begin)):
+            end.append(call(node, operator.getitem, both, j + 1))
         ends.append(end)
         if i < layers - 1:
             x = call(node, aten.dropout.default, x, p, True)
@@ -204,7 +233,8 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
         x = call(node, aten.transpose.int, x, 0, 1)
     states_after = []
     for each in zip(*ends, strict=True):
-        states_after.append(call(node, aten.cat.default, list(each), 0))
+        after = call(node, aten.cat.default, list(each), 0)
+        states_after.append(after)
     replace(node, x, *states_after)
 
 
@@ -217,38 +247,43 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
     value = node.meta.get("val")
     if given.get("generator") is not None or not isinstance(value, torch.Tensor):
         return
+    name = name_of(node)
+    mean = given.get("mean")
+    std = given.get("std")
     if value.is_complex():
         # Torch draws both parts, with half of the variance each.
         x = given.get("self", out)
         if x is None:
             size = [*given["size"], 2]
-            parts = call(node, aten.empty.memory_format, size, dtype=value.real.dtype)
+            dtype = value.real.dtype
+            parts = call(node, aten.empty.memory_format, size, dtype=dtype)
         else:
             parts = call(node, aten.view_as_real.default, x)
-            if out is None and not name_of(node).endswith("_"):
+            if out is None and not name.endswith("_"):
                 parts = call(node, aten.empty_like.default, parts)
-        if name_of(node).removesuffix("_like") == "rand":
+        if name.removesuffix("_like") == "rand":
             drawn = call(node, aten.uniform_.default, parts)
         else:
             mean = given.get("mean", 0.0)
             std = given.get("std", 1.0)
-            drawn = call(node, aten.normal_.default, parts, mean, std / math.sqrt(2))
-        replace(node, call(node, aten.view_as_complex.default, drawn))
-    elif out is not None and name_of(node) in ("rand", "randn"):
+            std_of_part = std / math.sqrt(2)
+            drawn = call(node, aten.normal_.default, parts, mean, std_of_part)
+        joined = call(node, aten.view_as_complex.default, drawn)
+        replace(node, joined)
+    elif out is not None and name in ("rand", "randn"):
         # Torch resizes it by as_strided, which no exporter knows.
-        drawn = call(node, node.target.overloadpacket, given["size"], dtype=value.dtype)
-        replace(node, call(node, aten.copy_.default, out, drawn))
-    elif isinstance(given.get("mean"), torch.fx.Node) and isinstance(
-        given.get("std"), torch.fx.Node
-    ):
-        mean = given["mean"]
-        std = given["std"]
+        draws = node.target.overloadpacket
+        drawn = call(node, draws, given["size"], dtype=value.dtype)
+        copied = call(node, aten.copy_.default, out, drawn)
+        replace(node, copied)
+    elif isinstance(mean, torch.fx.Node) and isinstance(std, torch.fx.Node):
         # Torch draws in the mean's type, but tells its exporter a wider one.
         dtype = mean.meta["val"].dtype
         if std.meta["val"].dtype is not dtype and out is None:
             graph = node.graph
             std = call(node, aten.to.dtype, std, dtype)
-            replace(node, call(node, node.target, mean, std))
+            drawn = call(node, node.target, mean, std)
+            replace(node, drawn)
             # They say what torch told the exporter.
             for each in calls(graph):
                 if name_of(each) == "_assert_tensor_metadata":
@@ -259,7 +294,9 @@ def _expanded(node: Any, given: dict[str, Any]) -> None:
     """A tensor expanded to its own shape, into which torch would write a sum of a difference."""
     x = given["self"]
     # As texts, so that no size is asked for that is not known yet.
-    if str(x.meta["val"].shape) == str(node.meta["val"].shape):
+    given_shape = str(x.meta["val"].shape)
+    shape = str(node.meta["val"].shape)
+    if given_shape == shape:
         replace(node, x)
 
 
@@ -268,9 +305,14 @@ def _filled(node: Any, given: dict[str, Any]) -> None:
     import torch
 
     value = node.meta.get("val")
-    if isinstance(value, torch.Tensor) and value.dtype is torch.bfloat16 and "out" not in given:
-        wide = call(node, node.target, *node.args, **node.kwargs | {"dtype": torch.float32})
-        replace(node, call(node, torch.ops.aten.to.dtype, wide, value.dtype))
+    if not isinstance(value, torch.Tensor) or value.dtype is not torch.bfloat16:
+        return
+    if "out" in given:
+        return
+    options = node.kwargs | {"dtype": torch.float32}
+    wide = call(node, node.target, *node.args, **options)
+    narrow = call(node, torch.ops.aten.to.dtype, wide, value.dtype)
+    replace(node, narrow)
 
 
 def _by_tensor(node: Any, given: dict[str, Any]) -> None:
@@ -279,11 +321,13 @@ def _by_tensor(node: Any, given: dict[str, Any]) -> None:
 
     aten = torch.ops.aten
     x = given["self"]
-    if torch._C._functorch.is_functorch_wrapped_tensor(node.meta["val"]):
+    value = node.meta["val"]
+    if torch._C._functorch.is_functorch_wrapped_tensor(value):
         # Inside of vmap, which has ended: nothing can be computed of its values.
         return
     if node.target is aten.bernoulli.default and given["generator"] is None:
-        replace(node, call(node, aten.bernoulli.Tensor, x, x))
+        drawn = call(node, aten.bernoulli.Tensor, x, x)
+        replace(node, drawn)
 
 
 def _mask(node: Any, _given: dict[str, Any]) -> None:
@@ -294,9 +338,11 @@ def _mask(node: Any, _given: dict[str, Any]) -> None:
         if user.args[1] == 1:
             with node.graph.inserting_after(user):
                 mask = call(user, torch.ops.aten.ne.Scalar, user, 0)
-            user.replace_all_uses_with(
-                mask, delete_user_cb=lambda each, mask=mask: each is not mask
-            )
+
+            def reads_mask(reader: Any, mask: Any = mask) -> bool:
+                return reader is not mask
+
+            user.replace_all_uses_with(mask, delete_user_cb=reads_mask)
 
 
 def _read_no_shapes_of_draws(graph: Any) -> None:
@@ -312,23 +358,29 @@ def _read_no_shapes_of_draws(graph: Any) -> None:
 
     def dimension(like: Any, size: Any) -> Any:
         """A number, or a node that gives it; None if it is not known but by a draw."""
-        if isinstance(known.get(str(size)), tuple):
-            known[str(size)] = call(like, aten.sym_size.int, *known[str(size)])
-        return size if isinstance(size, int) else known.get(str(size))
+        if isinstance(size, int):
+            return size
+        found = known.get(str(size))
+        if isinstance(found, tuple):
+            found = call(like, aten.sym_size.int, *found)
+            known[str(size)] = found
+        return found
 
     for node in list(graph.nodes):
         value = node.meta.get("val")
         source = node.args[0] if node.args else None
         if node.op == "placeholder" and isinstance(value, torch.Tensor):
             for i, size in enumerate(value.shape):
-                known.setdefault(str(size), (node, i))
+                place = (node, i)
+                known.setdefault(str(size), place)
         elif isinstance(source, torch.fx.Node) and _reads_shape(node, drawn):
             with graph.inserting_before(node):
-                shape = [value] if isinstance(value, torch.SymInt) else source.meta["val"].shape
+                is_size = isinstance(value, torch.SymInt)
+                shape = [value] if is_size else source.meta["val"].shape
                 sizes = [dimension(node, size) for size in shape]
                 if None in sizes:
                     continue
-                if isinstance(value, torch.SymInt):
+                if is_size:
                     replace(node, *sizes)
                 else:
                     dtype = source.meta["val"].dtype
@@ -338,27 +390,35 @@ def _read_no_shapes_of_draws(graph: Any) -> None:
             known[str(value)] = node
         if not drawn.isdisjoint(node.all_input_nodes):
             drawn.add(node)
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            drawn |= {node, source} if name_of(node).endswith("_") else {node}
+        tags = getattr(node.target, "tags", ())
+        if torch.Tag.nondeterministic_seeded in tags:
+            drawn.add(node)
+            if name_of(node).endswith("_"):
+                drawn.add(source)
 
 
 def _reads_shape(node: Any, drawn: set[Any]) -> bool:
     """Whether a call reads nothing of what is drawn but its shape, which lies in plain order."""
     if not hasattr(node.target, "_schema") or node.args[0] not in drawn:
         return False
-    is_like = name_of(node).endswith("_like") and node.args[0].meta["val"].is_contiguous()
-    return is_like or name_of(node) == "sym_size"
+    name = name_of(node)
+    if name.endswith("_like"):
+        tensor = node.args[0].meta["val"]
+        return bool(tensor.is_contiguous())
+    return name == "sym_size"
 
 
-_RULES = {
-    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _split_layers),
-    **dict.fromkeys(("rand", "rand_like", "randn", "randn_like", "normal", "normal_"), _draw),
-    **{
-        form.format(name): _filled
-        for name in ("empty", "full", "ones", "zeros")
-        for form in ("{}", "{}_like", "new_{}")
-    },
-    **dict.fromkeys(("expand", "expand_as"), _expanded),
+_DRAWS = ("rand", "rand_like", "randn", "randn_like", "normal", "normal_")
+_FILLS = ("empty", "full", "ones", "zeros")
+_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_RULES: dict[str, Callable[[Any, dict[str, Any]], None]] = {
+    **dict.fromkeys(_RECURRENT, _split_layers),
+    **dict.fromkeys(_DRAWS, _draw),
+    **dict.fromkeys(_FILLS, _filled),
+    **{f"{name}_like": _filled for name in _FILLS},
+    **{f"new_{name}": _filled for name in _FILLS},
+    "expand": _expanded,
+    "expand_as": _expanded,
     "bernoulli": _by_tensor,
     "native_dropout": _mask,
 }

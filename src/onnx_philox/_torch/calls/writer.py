@@ -1,4 +1,4 @@
-"""What the meaning of a call is written with, in whatever runtime's nodes."""
+"""The interface by which the meaning of a call becomes nodes of a runtime."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Writer(Protocol):
         """The dimensions of a value."""
 
     def features(self, x: Any) -> Any:
-        """Its first two dimensions, then 1 for each other."""
+        """The first two dimensions, then 1 for each other."""
 
     def rank(self, x: Any) -> int | None:
         """How many dimensions it has; None if that is unknown."""

@@ -33,8 +33,8 @@ class OutputTolerances:
 
     def rounding(self, name: str, dtype: Any) -> float:
         """How far a few roundings may take an output."""
-        types = (dtype, self.narrow.get(name, dtype))
-        return max(_ROUNDINGS.get(each, 0.0) for each in types)
+        narrow = self.narrow.get(name, dtype)
+        return max(_ROUNDINGS.get(each, 0.0) for each in (dtype, narrow))
 
 
 def outputs(
@@ -56,7 +56,10 @@ def outputs(
 
 
 def _difference(
-    name: str, ours: NDArray[Any], torchs: NDArray[Any], tolerances: OutputTolerances
+    name: str,
+    ours: NDArray[Any],
+    torchs: NDArray[Any],
+    tolerances: OutputTolerances,
 ) -> str | None:
     """By how much an output differs, and beyond what; None where it does not."""
     one = ours.astype(np.float64)
@@ -68,14 +71,18 @@ def _difference(
     if name in tolerances.narrow:
         # A sum that is small may be one of large numbers, each of which was rounded.
         finite = np.abs(other[np.isfinite(other)])
-        room *= max(1.0, float(finite.max(initial=0)))
+        largest = float(finite.max(initial=0))
+        room *= max(1.0, largest)
     widest_rtol = max(rtol, rounding)
     widest_atol = max(atol, room)
     if np.allclose(one, other, rtol=widest_rtol, atol=widest_atol, equal_nan=True):
         return None
     with np.errstate(invalid="ignore"):
-        most = np.nanmax(np.abs(one - other))
+        distances = np.abs(one - other)
+        most = np.nanmax(distances)
     said = f"{most:.2g}, beyond rtol {rtol:g}, atol {atol:g}"
-    if np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None)):
+    one_sorted = np.sort(one, axis=None)
+    other_sorted = np.sort(other, axis=None)
+    if np.array_equal(one_sorted, other_sorted):
         said += "; its numbers are torch's in another order, as by other strides of a draw"
     return said

@@ -1,4 +1,4 @@
-"""What a module carries from call to call and a file does not, where noise depends on it.
+"""Finds what a module carries from call to call, a file does not, and its noise depends on.
 
 torch's exporters drop what a buffer becomes, so each run of a file begins with the buffers of the
 export. This names the buffers on which noise depends: those of AR(1) noise, of a schedule of
@@ -62,9 +62,11 @@ def carried(program: Any, ignored: int = 0) -> tuple[str, ...]:
     """
     program = functional(program)
     signature = program.graph_signature
-    if not any(spec.kind.name in _CHANGES for spec in signature.output_specs):
+    kinds = {spec.kind.name for spec in signature.output_specs}
+    if kinds.isdisjoint(_CHANGES):
         return ()
-    (output,) = (node for node in program.graph_module.graph.nodes if node.op == "output")
+    nodes = program.graph_module.graph.nodes
+    (output,) = (node for node in nodes if node.op == "output")
     changes = {}
     results = []
     for value, spec in zip(output.args[0], signature.output_specs, strict=True):
@@ -112,7 +114,8 @@ def _walk(program: Any, before: dict[str, Of]) -> tuple[dict[Any, Of], frozenset
     for node in program.graph_module.graph.nodes:
         if node.op == "placeholder":
             known = Of(has_inputs=node.name in inputs)
-            of_node[node] = before.get(named.get(node.name, ""), known)
+            attribute = named.get(node.name, "")
+            of_node[node] = before.get(attribute, known)
             continue
         parts = [of_node[source] for source in sources(node)]
         whole = Of()
@@ -133,7 +136,8 @@ def draws_at(program: Any, node: Any) -> bool:
     import torch
 
     if hasattr(node.target, "_schema"):
-        return draws(node.target, arguments(node)) > 0
+        given = arguments(node)
+        return draws(node.target, given) > 0
     bodies = [each.target for each in node.all_input_nodes if each.op == "get_attr"]
     modules = [getattr(program.graph_module, name, None) for name in bodies]
     return any(
@@ -149,7 +153,8 @@ def is_mask(node: Any) -> bool:
     """Whether a call draws what its data do not change, and masks them by it."""
     if not hasattr(node.target, "_schema"):
         return False
-    return any(name in arguments(node) for name in _MASKS)
+    given = arguments(node)
+    return any(name in given for name in _MASKS)
 
 
 def sources(node: Any) -> list[Any]:

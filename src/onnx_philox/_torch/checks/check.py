@@ -103,7 +103,8 @@ def check_export(
     require_torch()
     check_program(OWNER, model, args)
     made = read_exported(OWNER, f)
-    program = functional(exported(model, args, kwargs, dynamic_shapes))
+    whole = exported(model, args, kwargs, dynamic_shapes)
+    program = functional(whole)
     found = compare(operations(program), made)
     problems = describe(found)
     if problems:
@@ -119,7 +120,8 @@ def check_export(
 
 def read_exported(owner: str, f: Any) -> ir.Model:
     """A model of a file, or a copy of one in memory; a refusal names the owner."""
-    given = Given.of(owner, getattr(f, "model_proto", f), ONNX, "f", "a torch.onnx.ONNXProgram")
+    model = getattr(f, "model_proto", f)
+    given = Given.of(owner, model, ONNX, "f", "a torch.onnx.ONNXProgram")
     if given.form is Form.ONNX_IR:
         copy: ir.Model = given.model.clone()
         return copy
@@ -178,8 +180,9 @@ def _drawings(model: ir.Model) -> Iterator[_Drawing]:
 
 def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
     """How many numbers a node draws, if that is known before a run."""
-    if is_ours and "shape" in (names := [i.name for i in OPERATORS[node.op_type].inputs]):
-        given = node.inputs[names.index("shape")]
+    if is_ours:
+        names = [declared.name for declared in OPERATORS[node.op_type].inputs]
+        given = node.inputs[names.index("shape")] if "shape" in names else None
         array = None if given is None else constant(given)
         if array is not None:
             return int(array.prod())
@@ -202,8 +205,9 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
     if is_traced and drawing.trace != operation.trace:
         return None
     path = operation.module.replace(".", "/")
-    is_scope = bool(path) and f"/{path}/" in drawing.scope
-    return 4 * is_traced + 2 * (_wrong_size(operation, drawing) is None) + is_scope
+    is_in_scope = bool(path) and f"/{path}/" in drawing.scope
+    has_right_size = _wrong_size(operation, drawing) is None
+    return 4 * is_traced + 2 * has_right_size + is_in_scope
 
 
 def _is_written_out(operation: Operation, drawing: _Drawing) -> bool:
@@ -221,25 +225,33 @@ def _difference(operation: Operation, drawing: _Drawing) -> str | None:
 def _wrong_size(operation: Operation, drawing: _Drawing) -> str | None:
     """How many numbers a node draws, if the operation draws another number of them."""
     count = drawing.elements
-    if operation.shape is None or count is None or _is_written_out(operation, drawing):
+    if operation.shape is None or count is None:
         return None
-    known = math.prod(d for d in operation.shape if isinstance(d, int))
-    is_whole = all(isinstance(d, int) for d in operation.shape)
+    if _is_written_out(operation, drawing):
+        return None
+    sizes = [d for d in operation.shape if isinstance(d, int)]
+    known = math.prod(sizes)
+    is_whole = len(sizes) == len(operation.shape)
     if drawing.op_type == RANDOM_NORMAL.name and count == known - known % SIXTEEN > 0:
         # Those of 16 bits, whose last sixteen are another draw.
         return None
     if is_whole and count == known:
         return None
     # What is not known is a factor.
-    if not is_whole and count > 1 and known > 0 and count % known == 0:
+    is_multiple = count > 1 and known > 0 and count % known == 0
+    if not is_whole and is_multiple:
         return None
-    return f"drawn as {count} number{'s' if count != 1 else ''}"
+    numbers = "number" if count == 1 else "numbers"
+    return f"drawn as {count} {numbers}"
 
 
 def describe(found: Sequence[ProgramDraw]) -> str:
     """The problems, in words; nothing if there are none."""
-    alike = Counter((d.operation, d.shape, d.where) for d in found)
-    wrong = Counter((d.operation, d.shape, d.where, d.problem) for d in found if d.problem)
+    alike = Counter((draw.operation, draw.shape, draw.where) for draw in found)
+    wrong: Counter[tuple[Any, ...]] = Counter()
+    for draw in found:
+        if draw.problem:
+            wrong[draw.operation, draw.shape, draw.where, draw.problem] += 1
     parts = []
     for (operation, shape, where, problem), count in wrong.items():
         of_all = alike[operation, shape, where]
@@ -247,7 +259,8 @@ def describe(found: Sequence[ProgramDraw]) -> str:
         if of_all > 1:
             said = f"{count} of {of_all} {said}"
         if shape is not None:
-            said += f" of [{', '.join(map(str, shape))}]"
+            dimensions = ", ".join(map(str, shape))
+            said += f" of [{dimensions}]"
         if where:
             said += f" ({where})"
         parts.append(f"{said} {problem}")

@@ -71,26 +71,38 @@ def run(
     def copy(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.detach().clone()
 
-    module = model.module() if isinstance(model, torch.export.ExportedProgram) else model
-    placer: Any = contextlib.nullcontext() if given is None else _placer(given)
+    module = model
+    if isinstance(model, torch.export.ExportedProgram):
+        module = model.module()
+    placer: Any = contextlib.nullcontext()
+    if given is not None:
+        placer = _placer(given)
 
     def call() -> Eager:
-        own = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
+        inputs = (tuple(args), dict(kwargs))
+        own_args, own_kwargs = _pytree.tree_map_only(torch.Tensor, copy, inputs)
         before = attributes.state(module)
         held = attributes.tensors(module)
         with placer, warnings.catch_warnings(), watched() as sets:
             # torch's, of its own compiler.
             warnings.simplefilter("ignore")
-            result = module(*own[0], **own[1])
+            result = module(*own_args, **own_kwargs)
         after = TorchState.from_torch(torch.get_rng_state())
         leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
         outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
         unplaced = ""
         if given is not None:
             unplaced = FEWER if placer.left else placer.unplaced
-        changed = attributes.names_of(attributes.changed(before, module))
+        changed = attributes.changed(before, module)
         writes = attributes.tensors(module) != held
-        return Eager(outputs, after, bool(sets), unplaced, changed, writes)
+        return Eager(
+            outputs,
+            after,
+            bool(sets),
+            unplaced,
+            attributes.names_of(changed),
+            writes,
+        )
 
     with torch.random.fork_rng(devices=[]), torch.no_grad(), _restored(module):
         torch.default_generator.manual_seed(seed)
@@ -112,7 +124,8 @@ def array(tensor: Any) -> NDArray[Any]:
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor)
     if tensor.dtype is torch.bfloat16:
-        bits: NDArray[Any] = tensor.contiguous().view(torch.int16).numpy()
+        integers = tensor.contiguous().view(torch.int16)
+        bits: NDArray[Any] = integers.numpy()
         return bits.copy().view(ml_dtypes.bfloat16)
     return np.array(tensor.numpy())
 
@@ -131,11 +144,18 @@ def _placer(given: Sequence[NDArray[Any]]) -> Any:
             self.left = list(given)
             self.unplaced = ""
 
-        def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self,
+            func: Any,
+            _: Any,
+            args: Any = (),
+            kwargs: Any = None,
+        ) -> Any:
             kwargs = kwargs or {}
             before = torch.get_rng_state()
             result = func(*args, **kwargs)
-            if not self.unplaced and not torch.equal(torch.get_rng_state(), before):
+            has_drawn = not torch.equal(torch.get_rng_state(), before)
+            if has_drawn and not self.unplaced:
                 self.unplaced = _place(func, args, kwargs, result, self.left)
             return result
 
@@ -143,7 +163,11 @@ def _placer(given: Sequence[NDArray[Any]]) -> Any:
 
 
 def _place(
-    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, left: list[NDArray[Any]]
+    func: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    result: Any,
+    left: list[NDArray[Any]],
 ) -> str:
     """Puts the first of the draws that are left into a call's result; why not, in words."""
     import torch
@@ -153,7 +177,7 @@ def _place(
     name = func.__name__
     declared: Sequence[Any] = ()
     if hasattr(func, "_schema"):
-        name = func._schema.name.rpartition("::")[2]
+        _, _, name = func._schema.name.rpartition("::")
         declared = func._schema.arguments
     kind = name.rstrip("_")
     call = call_of(kind)
@@ -166,7 +190,8 @@ def _place(
         target = result[1]
     if not isinstance(target, torch.Tensor) or drawn.size != target.numel():
         return f"{kind} is not what the model draws there"
-    wide = torch.from_numpy(drawn.astype(np.float64)).reshape(target.shape)
+    wide = torch.from_numpy(drawn.astype(np.float64))
+    wide = wide.reshape(target.shape)
     if kind == "native_dropout":
         # As torch: nothing is kept of p 1.
         scale = 0
@@ -184,7 +209,7 @@ def _place(
     elif kind == "_sample_dirichlet":
         wide = wide.clamp_min(torch.finfo(torch.float64).tiny)
         wide = wide / wide.sum(-1, keepdim=True)
-    elif not (call and call.shows_draw) and kind not in ("poisson", "_standard_gamma"):
+    elif kind not in ("poisson", "_standard_gamma") and not (call and call.shows_draw):
         return f"{kind} is drawn in torch's own code"
     target.copy_(wide)
     return ""
@@ -206,7 +231,8 @@ def _restored(module: Any) -> Iterator[None]:
         for path, each in modules.items()
     }
     before = attributes.state(module)
-    held = [*(buffer for _, _, buffer in buffers), *_pytree.tree_leaves(own)]
+    held = [buffer for _, _, buffer in buffers]
+    held += _pytree.tree_leaves(own)
     tensors = {id(each): each for each in held if isinstance(each, torch.Tensor)}
     kept = [(tensor, tensor.detach().clone()) for tensor in tensors.values()]
     try:
@@ -222,6 +248,7 @@ def _restored(module: Any) -> Iterator[None]:
             if name in modules[path]._buffers:
                 continue
             if name in own[path]:
-                setattr(modules[path], name, own[path][name])
+                value = own[path][name]
+                setattr(modules[path], name, value)
             else:
                 delattr(modules[path], name)

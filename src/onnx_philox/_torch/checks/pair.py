@@ -46,11 +46,14 @@ class Pair:
         self.model = model
         self.proto = ir.to_proto(model)
         self._module = module
-        self._leaves, self._tree = _pytree.tree_flatten((tuple(args), dict(kwargs)))
+        arguments = (tuple(args), dict(kwargs))
+        self._leaves, self._tree = _pytree.tree_flatten(arguments)
         self._names = self._names_of_leaves()
         streams = streams_of(model)
         self._batched: dict[str, int] = {}
-        self.rows = None if streams is None or streams.batch is None else self._rows(streams)
+        self.rows = None
+        if streams is not None and streams.batch is not None:
+            self.rows = self._rows(streams)
 
     def eager(
         self,
@@ -67,7 +70,9 @@ class Pair:
             own = []
             for name, leaf in zip(self._names, leaves, strict=True):
                 axis = None if name is None else self._batched.get(name)
-                own.append(leaf if axis is None else leaf.narrow(axis, row, 1))
+                if axis is not None:
+                    leaf = leaf.narrow(axis, row, 1)
+                own.append(leaf)
             leaves = own
         args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
         try:
@@ -77,10 +82,16 @@ class Pair:
                 raise
             allowed = "one that runs with one row, as each has a generator of its own"
             remedy = "Call eval() on what needs a whole batch, such as a BatchNorm."
-            refuse(self._owner, "the module", f"one that says: {error}", allowed, remedy)
+            refuse(
+                self._owner,
+                "the module",
+                f"one that says: {error}",
+                allowed,
+                remedy,
+            )
 
     def of_program(self) -> Pair | None:
-        """The same with what torch exports of the module, without operations in place.
+        """A pair with the program that torch exports of the module, without operations in place.
 
         None if torch does not export it.
         """
@@ -88,7 +99,8 @@ class Pair:
 
         args, kwargs = _pytree.tree_unflatten(self._leaves, self._tree)
         try:
-            program = functional(exported(self._module, args, kwargs))
+            program = exported(self._module, args, kwargs)
+            program = functional(program)
         except Exception:
             return None
         return Pair(self._owner, self.model, program, args, kwargs)
@@ -103,7 +115,9 @@ class Pair:
         of_program: tuple[str, ...] = ()
         if program is not None:
             of_program = carried.carried(program._module)
-        return tuple(dict.fromkeys((*of_program, *kept)))
+        # Each name once, in their order.
+        names = (*of_program, *kept)
+        return tuple(dict.fromkeys(names))
 
     @property
     def is_decomposed(self) -> bool:
@@ -137,17 +151,22 @@ class Pair:
 
         tensors = [leaf for leaf in self._leaves if isinstance(leaf, torch.Tensor)]
         tensors += getattr(self._module, "parameters", tuple)()
-        return sorted({tensor.device.type for tensor in tensors} - {"cpu"})
+        devices = {tensor.device.type for tensor in tensors}
+        return sorted(devices - {"cpu"})
 
     def lost(self) -> str:
         """What a program draws and the model does not, in words."""
-        return describe(compare(operations(self._module), self.model.clone()))
+        found = compare(operations(self._module), self.model.clone())
+        return describe(found)
 
     def training_norms(self) -> str:
         """The names of what normalises by the batch, and changes when it is run."""
         from torch.nn.modules.batchnorm import _BatchNorm
 
-        return self._named(lambda m: isinstance(m, _BatchNorm) and m.training)
+        def trains(module: Any) -> bool:
+            return isinstance(module, _BatchNorm) and module.training
+
+        return self._named(trains)
 
     def evaluated_encoders(self) -> str:
         """The names of encoder layers in evaluation whose dropouts are on."""
@@ -167,7 +186,8 @@ class Pair:
 
     def _named(self, is_meant: Callable[[Any], bool]) -> str:
         modules: Any = getattr(self._module, "named_modules", tuple)()
-        return ", ".join(repr(name) for name, module in modules if is_meant(module))
+        names = [name for name, module in modules if is_meant(module)]
+        return ", ".join(map(repr, names))
 
     def feeds(self) -> dict[str, NDArray[Any]]:
         """The module's inputs by the names of the model's."""
@@ -192,7 +212,8 @@ class Pair:
             are_inputs = [leaf is not None for leaf in self._leaves]
         if sum(are_inputs) != len(names):
             remedy = "Pass the model that was exported from this module, and the same arguments."
-            refuse(self._owner, "the inputs", sum(are_inputs), f"the model's {len(names)}", remedy)
+            given = sum(are_inputs)
+            refuse(self._owner, "the inputs", given, f"the model's {len(names)}", remedy)
         left = iter(names)
         return [next(left) if is_input else None for is_input in are_inputs]
 
@@ -203,7 +224,10 @@ class Pair:
             dims = value.type.tensor_type.shape.dim
             names[value.name] = [dim.dim_param for dim in dims]
         batch = names[streams.state][0]
-        self._batched = {name: own.index(batch) for name, own in names.items() if batch in own}
+        self._batched = {}
+        for name, dimensions in names.items():
+            if batch in dimensions:
+                self._batched[name] = dimensions.index(batch)
         feeds = self.feeds()
         rows = set()
         for name, axis in self._batched.items():
@@ -230,8 +254,9 @@ def _types_behind(model: ir.Model) -> dict[str, set[ir.DataType | None]]:
             if value in met or node is None:
                 continue
             met.add(value)
-            left.extend(each for each in node.inputs if each is not None)
-            if node.domain != DOMAIN and node.op_type not in ("Cast", "Constant"):
+            left += [each for each in node.inputs if each is not None]
+            is_plain = node.domain != DOMAIN and node.op_type not in ("Cast", "Constant")
+            if is_plain:
                 types.add(value.dtype)
         found[str(output.name)] = types
     return found

@@ -64,7 +64,12 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
     return _run(runtime, proto, feeds, runs=1)
 
 
-def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs: int) -> Seen:
+def _run(
+    runtime: type[LoadedModel],
+    proto: onnx.ModelProto,
+    feeds: Arrays,
+    runs: int,
+) -> Seen:
     known = RUNTIMES[runtime.runtime]
     given = Given.of("onnx_philox.torch", proto)
     precision = "f32" if known.precisions else None
@@ -82,9 +87,10 @@ def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs
         taken = {name: array for name, array in feeds.items() if name in names}
         outputs = dict(loaded.run(taken))
         after = outputs.pop(NEXT_STATE, None)
-        if after is None or runs == 1:
-            return Seen(outputs, after)
-        return Seen(outputs, after, of_state({**feeds, STATE: after}, runs - 1))
+        again = None
+        if after is not None and runs > 1:
+            again = of_state({**feeds, STATE: after}, runs - 1)
+        return Seen(outputs, after, again)
 
     return of_state(feeds, runs)
 
@@ -118,7 +124,8 @@ def run_beside_reference(
         op = OPERATORS[node.op_type]
         attributes = {a.name: _attribute(a) for a in node.attribute}
         stream = attributes.get("op_seed", 0)
-        drawn[stream] = known[node.output[op.drawn_output]]
+        output = node.output[op.drawn_output]
+        drawn[stream] = known[output]
         problems += _problems(node, known, attributes, state)
     asked = {name: array for name, array in seen.outputs.items() if name in own}
     problem = problems[0] if problems else None
@@ -129,11 +136,15 @@ def _with_all_shown(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     """Makes outputs of the model of all that its random nodes draw and read; returns the nodes."""
     own = {output.name for output in model.graph.output}
     made = {name for node in model.graph.node for name in node.output}
-    nodes = [n for n in model.graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
+    nodes = []
+    for node in model.graph.node:
+        if node.domain == DOMAIN and node.op_type in OPERATORS:
+            nodes.append(node)
     names: set[str] = set()
     for node in nodes:
         declared = OPERATORS[node.op_type].outputs
-        node.output.extend([""] * (len(declared) - len(node.output)))
+        missing = len(declared) - len(node.output)
+        node.output.extend([""] * missing)
         first = node.output[0]
         for i, output in enumerate(declared):
             if not node.output[i]:
@@ -155,17 +166,22 @@ def _problems(
     op = OPERATORS[node.op_type]
     pairs = zip(op.inputs, node.input, strict=False)
     inputs = {declared.name: known[name] for declared, name in pairs if name}
-    shape = list(known[node.output[op.drawn_output]].shape)
-    title = f"{op.name} of {shape}, stream {attributes.get('op_seed', 0)},"
+    output = node.output[op.drawn_output]
+    shape = list(known[output].shape)
+    stream = attributes.get("op_seed", 0)
+    title = f"{op.name} of {shape}, stream {stream},"
     expected = calls.run(op, fill_numpy.fill, inputs, attributes)
     for name, one in zip(node.output, expected, strict=True):
         got = known[name]
         if got.tobytes() != one.tobytes():
             count = np.count_nonzero(got != one)
-            yield f"{title} differs from the reference: {count:,} of {one.size:,} values."
+            said = f"{count:,} of {one.size:,} values"
+            yield f"{title} differs from the reference: {said}."
     # Words 0 and 1 are the position; the others tell runs and keys apart.
     read = inputs.get("state", np.zeros(6, np.uint32))
-    if state is not None and not np.array_equal(read[..., 2:], state[..., 2:]):
+    if state is None:
+        return
+    if not np.array_equal(read[..., 2:], state[..., 2:]):
         yield f"{title} does not draw from the state of the model."
 
 

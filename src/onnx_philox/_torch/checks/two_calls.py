@@ -1,4 +1,4 @@
-"""What a module carries from call to call in attributes, where noise depends on it.
+"""Finds attributes that a module changes from call to call, and its noise depends on.
 
 torch's exporters write such attributes as they are at the export. What a change of them does to the
 noise is seen in a program of two calls, one after the other.
@@ -23,7 +23,10 @@ _SECOND = "called_twice@1"
 
 
 def carried(
-    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, names: Collection[str]
+    module: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    names: Collection[str],
 ) -> tuple[str, ...]:
     """The names, if noise of a second call depends on what a first one changed; else none.
 
@@ -39,7 +42,8 @@ def carried(
         with warnings.catch_warnings():
             # torch's, of attributes that are assigned.
             warnings.simplefilter("ignore")
-            program = functional(exported(_twice(module), args, kwargs))
+            program = exported(_twice(module), args, kwargs)
+            program = functional(program)
     except Exception:
         # A module that torch exports for one call alone: nothing is known of a second one.
         return ()
@@ -68,7 +72,8 @@ def _twice(module: Any) -> Any:
             first = self.called_twice(*args, **kwargs)
             for buffer, held in before:
                 buffer.copy_(held)
-            return first, self.called_twice(*args, **kwargs)
+            second = self.called_twice(*args, **kwargs)
+            return first, second
 
     return Twice()
 
@@ -99,8 +104,10 @@ def _second_depends(program: Any) -> bool:
         parts = []
         for source in sources(node):
             part = of_node[source]
-            if is_second and source.op == "call_function" and source not in second:
-                part = Of(frozenset([_NOISE if part.has_draws else _OTHER]), False, part.has_inputs)
+            is_of_first = is_second and source not in second
+            if is_of_first and source.op == "call_function":
+                kind = _NOISE if part.has_draws else _OTHER
+                part = Of(frozenset([kind]), False, part.has_inputs)
             parts.append(part)
         whole = reduce(operator.or_, parts, Of())
         is_draw = draws_at(program, node)
@@ -110,11 +117,14 @@ def _second_depends(program: Any) -> bool:
             whole |= Of(has_draws=True)
         elif whole.has_draws and not whole.has_inputs:
             met |= whole.kept
-        if node in calls(graph) and whole.has_draws and (is_draw or not whole.has_inputs):
-            literals[is_second].append((node.target, _literal(node)))
+        is_free = is_draw or not whole.has_inputs
+        if whole.has_draws and is_free and node in calls(graph):
+            literal = (node.target, _literal(node))
+            literals[is_second].append(literal)
         of_node[node] = whole
     of_second = results[len(results) // 2 :]
-    is_read = reduce(operator.or_, (of_node.get(each, Of()) for each in of_second), Of()).kept
+    read = [of_node.get(each, Of()) for each in of_second]
+    is_read = reduce(operator.or_, read, Of()).kept
     if literals[False] != literals[True]:
         # A number of Python's: it chooses which draws there are, or what becomes of them.
         return True
@@ -125,4 +135,5 @@ def _literal(node: Any) -> Any:
     """The arguments of a call that are no nodes."""
     import torch
 
-    return torch.fx.node.map_arg((node.args, node.kwargs), lambda _: None)
+    given = (node.args, node.kwargs)
+    return torch.fx.node.map_arg(given, lambda _: None)

@@ -60,8 +60,15 @@ class Verdict:
         elif self.draws:
             same += ", of draws that equal the reference's"
         lines = [f"{ran.runtime}: {ran.problem or same}" for ran in self.runtimes]
-        equal = "Equal" if self.compares_outputs else "Not wholly compared"
-        word = equal if self.is_ok else "Different" if self.runtimes else "Not compared"
-        if self.is_ok and self.draws == 0:
+        if not self.runtimes:
+            word = "Not compared"
+        elif not self.is_ok:
+            word = "Different"
+        elif self.draws == 0:
             word = "Nothing was drawn"
-        return "\n".join((f"{word}, seed {self.seed}.", *lines, *self.notes))
+        elif self.compares_outputs:
+            word = "Equal"
+        else:
+            word = "Not wholly compared"
+        first = f"{word}, seed {self.seed}."
+        return "\n".join((first, *lines, *self.notes))

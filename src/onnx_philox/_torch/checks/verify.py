@@ -92,7 +92,8 @@ def verify_export(
     seed = torch_seed(OWNER, "seed", seed)
     for name, number in (("rtol", rtol), ("atol", atol)):
         # A NaN is not either: every output would be within it, or none.
-        if not (isinstance(number, int | float) and number >= 0):
+        is_number = isinstance(number, int | float)
+        if not is_number or not number >= 0:
             refuse(OWNER, name, repr(number), "a number, 0 or more", "Pass such a number.")
     check_program(OWNER, model, args)
     made = read_exported(OWNER, f)
@@ -100,14 +101,16 @@ def verify_export(
     # Torch's, if it was not rewritten yet.
     generator = GENERATOR if recorded.state is None else recorded.generator
     # A Bernoulli draws torch's share.
-    report = rewrite(made, Asked(alignment=generator.alignment, invert_bernoulli=()))
+    asked = Asked(alignment=generator.alignment, invert_bernoulli=())
+    report = rewrite(made, asked)
     if report.seed is not None:
         seed = report.seed
     pair = Pair(OWNER, made, model, args, kwargs or {})
     tolerances = against.OutputTolerances(rtol, atol, pair.narrow())
     if generator is GENERATOR:
         return _torch_s(pair, seed, tolerances)
-    return _philox(pair, seed, tolerances, is_inside=report.seed is not None)
+    is_inside = report.seed is not None
+    return _philox(pair, seed, tolerances, is_inside=is_inside)
 
 
 def _installed() -> list[type[LoadedModel]]:
@@ -126,7 +129,7 @@ def _installed() -> list[type[LoadedModel]]:
 
 
 def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Verdict:
-    """Of a model that draws torch's numbers; with a generator for each row, row by row."""
+    """The verdict on a model that draws torch's numbers; with rows of states, row by row."""
     if pair.rows is None:
         rows: list[int | None] = [None]
         seeds = [seed]
@@ -135,10 +138,13 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
     else:
         rows = list(range(pair.rows))
         seeds = [seed + row for row in range(pair.rows)]
-        state = np.array([TorchState.from_seed(s).to_array() for s in seeds], np.uint32)
+        states = [TorchState.from_seed(own).to_array() for own in seeds]
+        state = np.array(states, np.uint32)
         then = Then.NOTHING
     feeds = pair.feeds() | {STATE: state}
-    eager = [pair.eager(s, row, then=then) for s, row in zip(seeds, rows, strict=True)]
+    eager = []
+    for own, row in zip(seeds, rows, strict=True):
+        eager.append(pair.eager(own, row, then=then))
     kept = pair.carried(eager[0])
 
     def problem(result: seen_draws.Seen) -> str | None:
@@ -153,7 +159,10 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
             return f"Its second run is another one: {carried.said(kept)}"
         return _again(result, eager[0], pair, seed, tolerances)
 
-    ran, notes = _in_each(lambda runtime: seen_draws.run_twice(runtime, pair.proto, feeds), problem)
+    def run(runtime: type[LoadedModel]) -> seen_draws.Seen:
+        return seen_draws.run_twice(runtime, pair.proto, feeds)
+
+    ran, notes = _in_each(run, problem)
     if any(each.problem is not None for each in ran):
         program = pair.of_program()
         lost = "" if program is None else program.lost()
@@ -162,17 +171,22 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
         passed_over = _passed_over(pair)
         if passed_over:
             notes.append(passed_over)
-    return Verdict(seed, pair.draws, tuple(ran), (*notes, *_notes(pair, eager)))
+    notes += _notes(pair, eager)
+    return Verdict(seed, pair.draws, tuple(ran), tuple(notes))
 
 
 def _outputs_of(
-    result: seen_draws.Seen, row: int | None, rows: int, torchs: Eager
+    result: seen_draws.Seen,
+    row: int | None,
+    rows: int,
+    torchs: Eager,
 ) -> Mapping[str, NDArray[Any]]:
     """The outputs of a run, or of one of its rows."""
     if row is None:
         return result.outputs
     computed = dict(result.outputs)
-    for (name, array), like in zip(result.outputs.items(), torchs.outputs, strict=False):
+    named = zip(result.outputs.items(), torchs.outputs, strict=False)
+    for (name, array), like in named:
         computed[name] = _row_of(array, row, rows, like)
     return computed
 
@@ -193,7 +207,9 @@ def _again(
         if eager.again is None:
             return None
         found = _ends(second, None, eager.again)
-        return found or against.outputs(second.outputs, eager.again.outputs, tolerances)
+        if found is not None:
+            return found
+        return against.outputs(second.outputs, eager.again.outputs, tolerances)
 
     found = differs(torchs)
     # What is left of buffers and attributes touches no draw, such as a counter that is an output.
@@ -216,11 +232,13 @@ def _in_each(
     for runtime in _installed():
         title = f"{runtime.runtime} {runtime.version}"
         try:
-            ran.append(Ran(title, problem(run(runtime))))
+            problem_of_it = problem(run(runtime))
+            ran.append(Ran(title, problem_of_it))
         except seen_draws.NotLoadedError as error:
             lacks.append(_of_nothing_compared(str(error)))
         except runtime.not_carried_error as error:
-            lacks.append(_of_nothing_compared(str(RunError.of(title, "run the model", error))))
+            said = RunError.of(title, "run the model", error)
+            lacks.append(_of_nothing_compared(str(said)))
         except (ArgumentError, RunError) as error:
             ran.append(Ran(title, f"It was not run: {error}"))
     return ran, lacks
@@ -242,7 +260,12 @@ def _ends(result: seen_draws.Seen, row: int | None, eager: Eager) -> str | None:
     return "It ends in another state than torch."
 
 
-def _row_of(array: NDArray[Any], row: int, rows: int, like: NDArray[Any]) -> NDArray[Any]:
+def _row_of(
+    array: NDArray[Any],
+    row: int,
+    rows: int,
+    like: NDArray[Any],
+) -> NDArray[Any]:
     """A row of an output, wherever the batch stands in it, given the output for that row alone."""
     for axis, size in enumerate(like.shape):
         before = like.shape[:axis]
@@ -262,14 +285,19 @@ def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]
         for output in node.outputs:
             for use in output.uses():
                 if is_put_back(use.node):
-                    return drawn.transpose(use.node.attributes.get_ints("perm"))
+                    order = use.node.attributes.get_ints("perm")
+                    return drawn.transpose(order)
     return drawn
 
 
 def _philox(
-    pair: Pair, seed: int, tolerances: against.OutputTolerances, *, is_inside: bool
+    pair: Pair,
+    seed: int,
+    tolerances: against.OutputTolerances,
+    *,
+    is_inside: bool,
 ) -> Verdict:
-    """Of a model that draws Philox numbers: they are put into torch in the place of its own."""
+    """The verdict on a model that draws Philox numbers, which are put in the place of torch's."""
     if pair.rows is None:
         state = PhiloxState.for_run(seed).to_array()
     else:
@@ -281,8 +309,9 @@ def _philox(
     own = pair.eager(seed)
     passed_over = _passed_over(pair)
     kept = pair.carried(own)
-    if passed_over and program is not None and program.eager(seed).after == own.after:
-        passed_over = None
+    if passed_over and program is not None:
+        if program.eager(seed).after == own.after:
+            passed_over = None
 
     def problem(result: seen_draws.Seen) -> str | None:
         if lost:
@@ -310,11 +339,21 @@ def _philox(
         return passed_over
 
     begun = None if is_inside else state
-    ran, lacks = _in_each(
-        lambda r: seen_draws.run_beside_reference(r, pair.proto, feeds, begun), problem
+
+    def run(runtime: type[LoadedModel]) -> seen_draws.Seen:
+        return seen_draws.run_beside_reference(runtime, pair.proto, feeds, begun)
+
+    ran, lacks = _in_each(run, problem)
+    # Each note once, in their order.
+    notes = dict.fromkeys([*lacks, *uncompared, *_notes(pair, [own])])
+    return Verdict(
+        seed,
+        pair.draws,
+        tuple(ran),
+        tuple(notes),
+        TENSORFLOW,
+        not uncompared,
     )
-    notes = tuple(dict.fromkeys([*lacks, *uncompared, *_notes(pair, [own])]))
-    return Verdict(seed, pair.draws, tuple(ran), notes, TENSORFLOW, not uncompared)
 
 
 def _passed_over(pair: Pair) -> str | None:

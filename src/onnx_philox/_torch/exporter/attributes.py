@@ -49,7 +49,8 @@ def state(module: Any) -> dict[Attribute, list[Any]]:
 
 def tensors(module: Any) -> list[Any]:
     """The buffers and parameters, equal to themselves until one is written to or replaced."""
-    return [_Tensor(each, each._version) for each in (*module.buffers(), *module.parameters())]
+    both = (*module.buffers(), *module.parameters())
+    return [_Tensor(each, each._version) for each in both]
 
 
 def own_attributes(module: Any) -> dict[str, Any]:
@@ -58,12 +59,14 @@ def own_attributes(module: Any) -> dict[str, Any]:
 
     # The last is what an LSTM, GRU or RNN lists its parameters in, which an export puts others in.
     standard = {*vars(torch.nn.Module()), "_initialize_hook", "_load_hook", "_flat_weights"}
-    return {name: value for name, value in vars(module).items() if name not in standard}
+    own = vars(module).items()
+    return {name: value for name, value in own if name not in standard}
 
 
 def changed(before: Mapping[Attribute, Any], module: Any) -> list[Attribute]:
     """The attributes that differ from what `state` gave, new ones among them."""
-    return [key for key, leaves in state(module).items() if before.get(key) != leaves]
+    now = state(module)
+    return [key for key, leaves in now.items() if before.get(key) != leaves]
 
 
 def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
@@ -89,9 +92,13 @@ def watched(module: Any) -> Iterator[set[str]]:
         before.append(state(module))
 
     def ends(_module: Any, _args: Any, _result: Any) -> None:
-        names.update(names_of(changed(before.pop(), module)))
+        which = changed(before.pop(), module)
+        names.update(names_of(which))
 
-    handles = module.register_forward_pre_hook(begins), module.register_forward_hook(ends)
+    handles = (
+        module.register_forward_pre_hook(begins),
+        module.register_forward_hook(ends),
+    )
     try:
         yield names
     finally:

@@ -17,7 +17,7 @@ def order_of(value: Any) -> list[int] | None:
     sizes, strides = _sizes_and_strides(value)
     if 0 in sizes:
         return list(range(len(sizes)))
-    long = (i for i, size in enumerate(sizes) if size != 1)
+    long = [i for i, size in enumerate(sizes) if size != 1]
     wide = sorted(long, key=lambda i: -strides[i])
     reach = 0
     for i in reversed(wide):
@@ -88,5 +88,6 @@ def _hint(number: Any, batch: Any) -> int:
 def turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:
     import torch
 
-    back = [list(order).index(i) for i in range(len(order))]
+    places = list(order)
+    back = [places.index(i) for i in range(len(places))]
     return call(node, torch.ops.aten.permute.default, drawn, back)

@@ -94,7 +94,9 @@ class PreparedProgram:
 
         self.kept = 0
         copied_from: set[Any] = set()
-        self.unseen = state_strides(program) if self._as_torch and operations(program) else None
+        self.unseen = None
+        if self._as_torch and operations(program):
+            self.unseen = state_strides(program)
         for module in modules_of(program):
             for node in calls(module.graph):
                 _check_projection(node, arguments(node))
@@ -116,11 +118,13 @@ class PreparedProgram:
 
 def _check_projection(node: Any, given: dict[str, Any]) -> None:
     """Refuses dropout between layers of LSTM whose states are projected: ONNX's LSTM does not."""
-    if name_of(node) != "lstm" or "num_layers" not in given or not given["train"]:
+    if name_of(node) != "lstm" or "num_layers" not in given:
         return
-    cells = given["num_layers"] * (2 if given["bidirectional"] else 1)
+    if not given["train"] or not given["dropout"]:
+        return
+    ways = 2 if given["bidirectional"] else 1
     of_cell = 4 if given["has_biases"] else 2
-    if given["dropout"] and len(given["params"]) != cells * of_cell:
+    if len(given["params"]) != given["num_layers"] * ways * of_cell:
         refuse(
             "aten::lstm",
             f"proj_size{place_of_node(node)}",
@@ -153,16 +157,19 @@ def _reorder(node: Any, batch: Any) -> None:
     if not draws(node.target, given) or not node.args:
         return
     source = node.args[0]
-    if not isinstance(source, torch.fx.Node) or not isinstance(node.meta.get("val"), torch.Tensor):
+    value = node.meta.get("val")
+    if not isinstance(source, torch.fx.Node) or not isinstance(value, torch.Tensor):
         return
     is_in_place = name.endswith("_")
     is_dropout = name in ("dropout", "alpha_dropout")
-    if not (is_in_place or is_dropout or name.endswith("_like") or node.target is aten.bernoulli.p):
+    makes_memory = is_dropout or name.endswith("_like") or node.target is aten.bernoulli.p
+    if not is_in_place and not makes_memory:
         return
-    filled = source.meta["val"] if is_in_place else node.meta["val"]
+    filled = source.meta["val"] if is_in_place else value
     if is_dropout:
         filled = torch.empty_like(source.meta["val"])
-    if UNKNOWN in (source.meta if is_in_place or is_dropout else node.meta):
+    lies = source.meta if is_in_place or is_dropout else node.meta
+    if UNKNOWN in lies:
         _refuse(node, "one that lies in memory in several ways", "one that always lies alike")
     order = order_of(filled)
     if order is None:
@@ -170,7 +177,8 @@ def _reorder(node: Any, batch: Any) -> None:
     size = of_row(filled.numel(), batch)
     # Few normals are drawn one by one, wherever they lie; others only if they lie side by side.
     is_few = isinstance(size, int) and size < written_out.SIXTEEN
-    if name in _NORMALS and not is_few and not lies_in_order(filled, batch):
+    lies_apart = not lies_in_order(filled, batch)
+    if name in _NORMALS and not is_few and lies_apart:
         apart = f"one of {size} normals that do not lie side by side in memory"
         _refuse(node, apart, f"contiguous, or of fewer than {written_out.SIXTEEN} normals")
     if order == sorted(order):
@@ -191,7 +199,8 @@ def _reorder(node: Any, batch: Any) -> None:
 
 def _check_mapped(node: Any) -> None:
     """Refuses a draw inside of vmap but into memory in plain order, which needs nothing."""
-    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    nodes = [node, *node.all_input_nodes]
+    values = [each.meta.get("val") for each in nodes]
     if name_of(node) == "native_dropout" or not all(
         lies_in_order(value) for value in values if is_mapped(value)
     ):
@@ -215,18 +224,20 @@ def _keep_unread(program: Any, copied_from: set[Any]) -> int:
         if isinstance(node.meta.get("val"), torch.Tensor):
             # A copy, since the module may write over what was drawn.
             with graph.inserting_before(node.next):
-                kept.append(call(node, torch.ops.aten.clone.default, node))
+                copy = call(node, torch.ops.aten.clone.default, node)
+                kept.append(copy)
     if not kept:
         return 0
     (output,) = (node for node in graph.nodes if node.op == "output")
     output.args = ((*output.args[0], *kept),)
-    program.graph_signature.output_specs.extend(
-        OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name=node.name), None) for node in kept
-    )
+    for node in kept:
+        spec = OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name=node.name), None)
+        program.graph_signature.output_specs.append(spec)
     signature = program.module_call_graph[0].signature
     extra = _pytree.tree_structure([0] * len(kept))
     signature.out_spec = _pytree.TreeSpec(tuple, None, [signature.out_spec, extra])
-    signature.outputs = [*signature.outputs, *(TensorArgument(name=node.name) for node in kept)]
+    arguments = [TensorArgument(name=node.name) for node in kept]
+    signature.outputs = [*signature.outputs, *arguments]
     graph.lint()
     program.graph_module.recompile()
     return len(kept)
@@ -257,13 +268,15 @@ def _written(graph: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
     writes: dict[Any, list[Any]] = {}
     for node in graph.nodes:
         roots[node] = node
-        if node.op == "call_function" and hasattr(node.target, "_schema") and node.args:
+        is_call = node.op == "call_function" and hasattr(node.target, "_schema")
+        if is_call and node.args:
             first = node.target._schema.arguments[0]
             source = node.args[0]
             if first.alias_info is not None and isinstance(source, torch.fx.Node):
                 roots[node] = roots[source]
                 if first.alias_info.is_write:
-                    writes.setdefault(roots[node], []).append(node)
+                    written = writes.setdefault(roots[node], [])
+                    written.append(node)
     return roots, writes
 
 

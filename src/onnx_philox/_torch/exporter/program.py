@@ -105,19 +105,39 @@ def check_program(owner: str, model: Any, args: Any) -> None:
     import torch
 
     is_scripted = isinstance(model, torch.jit.ScriptModule)
-    if is_scripted or not isinstance(model, torch.nn.Module | torch.export.ExportedProgram):
+    takes = torch.nn.Module | torch.export.ExportedProgram
+    if is_scripted or not isinstance(model, takes):
         allowed = "a torch.nn.Module or a torch.export.ExportedProgram"
         remedy = "Pass one of these."
         if is_scripted:
             remedy = "Pass the module that it was made from."
-        refuse(owner, "the model", type(model).__name__, allowed, remedy, TypeError)
+        refuse(
+            owner,
+            "the model",
+            type(model).__name__,
+            allowed,
+            remedy,
+            TypeError,
+        )
     if not isinstance(args, Sequence) or isinstance(args, str | bytes):
         remedy = "Pass (x,) for one input x, and inputs by name as kwargs."
         allowed = "a tuple of the example inputs"
-        refuse(owner, "args", type(args).__name__, allowed, remedy, TypeError)
+        refuse(
+            owner,
+            "args",
+            type(args).__name__,
+            allowed,
+            remedy,
+            TypeError,
+        )
 
 
-def exported(model: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None) -> Any:
+def exported(
+    model: Any,
+    args: Any,
+    kwargs: Any,
+    dynamic_shapes: Any = None,
+) -> Any:
     """The `torch.export.ExportedProgram` of a module, or a program as it is."""
     import torch
 
@@ -186,7 +206,8 @@ def normalised(trace: str) -> str:
 
 def _nodes(program: Any) -> Iterator[Any]:
     """The calls of operators, those of branches too."""
-    return (node for module in modules_of(program) for node in calls(module.graph))
+    for module in modules_of(program):
+        yield from calls(module.graph)
 
 
 def draws(operator: Any, given: dict[str, Any]) -> int:
@@ -206,7 +227,8 @@ def draws(operator: Any, given: dict[str, Any]) -> int:
         return int(bool(given["training"]))
     if "train" in given:
         # It is on by default.
-        return int(given["train"] is not False and 0 < given["p"] < 1)
+        is_on = given["train"] is not False
+        return int(is_on and 0 < given["p"] < 1)
     return 1
 
 
@@ -217,11 +239,13 @@ def place_of_node(node: Any) -> str:
 
 
 def _operation(node: Any) -> Operation:
-    kind = node.target._schema.name.rpartition("::")[2]
+    _, _, kind = node.target._schema.name.rpartition("::")
     # Inside no_grad or cond it names these: an object of a class, and no function or method.
-    caller, _, called = (node.meta.get("torch_fn") or ("", ""))[1].rpartition(".")
+    _, function = node.meta.get("torch_fn") or ("", "")
+    caller, _, called = function.rpartition(".")
     trace = node.meta.get("stack_trace") or ""
-    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    stack = node.meta.get("nn_module_stack") or {}
+    modules = list(stack.values())
     given = arguments(node)
     return Operation(
         kind,
@@ -265,7 +289,7 @@ def _line(trace: str) -> str:
 
     own = os.path.dirname(torch.__file__)
     frames = re.findall(r'File "([^<"][^"]*)", line (\d+)', trace)
-    lines = [(file, line) for file, line in frames if not file.startswith(own)]
+    lines = [frame for frame in frames if not frame[0].startswith(own)]
     lines = lines or frames[-1:]
     if not lines:
         return ""

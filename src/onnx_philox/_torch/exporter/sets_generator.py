@@ -8,7 +8,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-_AROUND_ITS_FUNCTIONS = ("random.py",), ("_compile.py",), ("_dynamo", "eval_frame.py")
+_AROUND_ITS_FUNCTIONS = (
+    ("random.py",),
+    ("_compile.py",),
+    ("_dynamo", "eval_frame.py"),
+)
 
 
 @contextlib.contextmanager
@@ -37,8 +41,9 @@ class _WatchedGenerator:
         import torch
 
         if name in ("manual_seed", "seed", "set_state"):
-            own = os.path.dirname(torch.__file__), os.path.dirname(__file__)
-            through = [os.path.join(own[0], *p) for p in _AROUND_ITS_FUNCTIONS]
+            folder = os.path.dirname(torch.__file__)
+            own = (folder, os.path.dirname(__file__))
+            through = [os.path.join(folder, *path) for path in _AROUND_ITS_FUNCTIONS]
             frame: Any = sys._getframe(1)
             while frame.f_code.co_filename in (contextlib.__file__, *through):
                 frame = frame.f_back

@@ -37,13 +37,13 @@ def state_strides(program: Any) -> str | None:
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             # A copy, storage and all: strides stay, and a run writes to nothing of the module.
-            inputs = [
-                _copied(leaf) for leaf in program._graph_module_flat_inputs(tuple(args), kwargs)
-            ]
-            _interpreter(program.graph_module, seen).run(*inputs)
+            flat = program._graph_module_flat_inputs(tuple(args), kwargs)
+            inputs = [_copied(leaf) for leaf in flat]
+            interpreter = _interpreter(program.graph_module, seen)
+            interpreter.run(*inputs)
     except Exception as error:
         return f"torch says: {first_sentence(error)}"
-    nodes = (node for module in modules_of(program) for node in module.graph.nodes)
+    nodes = [node for module in modules_of(program) for node in module.graph.nodes]
     for node in nodes:
         if node in seen:
             _correct(node, seen[node])
@@ -84,15 +84,20 @@ def _interpreter(module: Any, seen: dict[Any, set[Strides]]) -> Any:
         def run_node(self, node: Any) -> Any:
             result = super().run_node(node)
             if isinstance(result, torch.Tensor) and result.layout is torch.strided:
-                seen.setdefault(node, set()).add((tuple(result.shape), result.stride()))
+                lies = (tuple(result.shape), result.stride())
+                seen.setdefault(node, set()).add(lies)
             return result
 
     return Interpreter(module)
 
 
 def _branches(
-    chosen: Any, one: Callable[..., Any], other: Callable[..., Any], operands: Sequence[Any] = ()
+    chosen: Any,
+    one: Callable[..., Any],
+    other: Callable[..., Any],
+    operands: Sequence[Any] = (),
 ) -> Any:
+    # Both are run, so that both are seen.
     results = [branch(*map(_copied, operands)) for branch in (other, one)]
     return results[bool(chosen)]
 
@@ -124,12 +129,14 @@ def _correct(node: Any, strides: set[Strides]) -> None:
 
     def is_told(sizes: Sequence[int]) -> bool:
         """Not by an example of one element, which says nothing of how more of them would lie."""
-        return all(n > 1 or isinstance(s, int) for n, s in zip(sizes, stated.shape, strict=True))
+        pairs = zip(sizes, stated.shape, strict=True)
+        return all(n > 1 or isinstance(size, int) for n, size in pairs)
 
     known = [each for each in strides if is_told(each[0])]
     if not known:
         return
-    real, *others = (torch.empty_strided(*each, device="meta") for each in known)
+    tensors = [torch.empty_strided(*each, device="meta") for each in known]
+    real, *others = tensors
     lies = lie_of(real)
     if all(lie_of(other) == lies for other in others):
         if lies == lie_of(stated):
@@ -159,4 +166,5 @@ def _lying_as(real: Any, node: Any) -> Any:
             )
         sizes = [stated.shape[i] for i in order]
         own = torch.empty(sizes, dtype=stated.dtype, device=stated.device)
-        return own.permute([order.index(i) for i in range(len(order))])
+        back = [order.index(i) for i in range(len(order))]
+        return own.permute(back)

@@ -32,7 +32,8 @@ def table() -> dict[_Translation, _Translation]:
     streams = itertools.count(1)
     found: dict[_Translation, _Translation] = {}
     for call in CALLS.values():
-        packet = getattr(getattr(torch.ops, call.namespace), call.name, None)
+        namespace = getattr(torch.ops, call.namespace)
+        packet = getattr(namespace, call.name, None)
         if packet is None or call.decomposed:
             continue
         for overload in call.overloads:
@@ -47,14 +48,19 @@ def _translation(call: TorchCall, operator: Any, streams: Iterator[int]) -> _Tra
 
     def translation(*args: Any, **kwargs: Any) -> Any:
         call.check(ONNX)
-        given = {a.name: a.default_value for a in declared if a.name != "dtype"}
-        names = (argument.name for argument in declared)
-        given |= dict(zip(names, args, strict=False)) | kwargs
+        given = {}
+        for argument in declared:
+            if argument.name != "dtype":
+                given[argument.name] = argument.default_value
+        names = [argument.name for argument in declared]
+        given |= zip(names, args, strict=False)
+        given |= kwargs
         if given.get("dtype") == -1:
             # The exporter's word for none.
             del given["dtype"]
         writer = _OnnxWriter(call, streams)
-        return written(call, getattr(meaning, call.name), writer, given)
+        mean = getattr(meaning, call.name)
+        return written(call, mean, writer, given)
 
     return translation
 
@@ -88,7 +94,8 @@ class _OnnxWriter:
         return BY_ONNX.get(kind.value)
 
     def float_type(self, kind: Any) -> ElementType:
-        return float_type(self._call, self.element(kind), kind.name)
+        known = self.element(kind)
+        return float_type(self._call, known, kind.name)
 
     def cast(self, x: ir.Value, kind: Any) -> Any:
         wanted = kind
@@ -102,10 +109,12 @@ class _OnnxWriter:
         if isinstance(number, ir.Value):
             is_one = number.shape is not None and len(number.shape) < 2
             if not is_one:
-                number = self.op("Reshape", number, self.ints([]))
+                scalar = self.ints([])
+                number = self.op("Reshape", number, scalar)
             return self.cast(number, kind)
         dtype = kind.dtype if isinstance(kind, ElementType) else kind.numpy()
-        return self._constant(np.array(number).astype(dtype))
+        array = np.array(number)
+        return self._constant(array.astype(dtype))
 
     def _constant(self, numbers: Any) -> Any:
         return self._op.Constant(value=ir.tensor(numbers))
@@ -130,12 +139,14 @@ class _OnnxWriter:
         node = x.producer()
         while node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
             node = node.inputs[0].producer()
-        if node is not None and node.domain == DOMAIN:
+        if node is None:
+            return self._op.Shape(x)
+        if node.domain == DOMAIN:
             names = [given.name for given in OPERATORS[node.op_type].inputs]
             if "shape" in names:
                 # So a draw of which only the shape is read takes no number.
                 return node.inputs[names.index("shape")]
-        if node is not None and node.op_type == "Expand" and _is_scalar(node.inputs[0]):
+        if node.op_type == "Expand" and _is_scalar(node.inputs[0]):
             # A tensor to be drawn into, which ONNX Runtime does not make of bf16.
             return node.inputs[1]
         return self._op.Shape(x)
@@ -150,8 +161,7 @@ class _OnnxWriter:
 
     def expanded(self, p: ir.Value, shape: Any, x: ir.Value) -> Any:
         if p.shape == x.shape and x.shape is not None:
-            is_known = all(isinstance(d, int) or d.value for d in x.shape)
-            if is_known:
+            if all(isinstance(d, int) or d.value for d in x.shape):
                 return p
         return self.op("Expand", p, shape)
 
@@ -164,7 +174,9 @@ class _OnnxWriter:
         # What refuses the node, in whichever runtime, so names the call.
         node.name = f"aten::{self._call.name} {op_seed - 1}"
         node.metadata_props[AWAITS_STATE] = "1"
-        named = operator.outputs[0].type or BY_NAME.get(attributes.get(OUTPUT_TYPE, ""))
+        named = operator.outputs[0].type
+        if named is None:
+            named = BY_NAME.get(attributes.get(OUTPUT_TYPE, ""))
         if named is None:
             first.dtype = inputs[0].dtype
         else:
@@ -174,7 +186,8 @@ class _OnnxWriter:
         return tuple(values)
 
     def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
-        made = getattr(self._op, name)(*inputs, **attributes)
+        make = getattr(self._op, name)
+        made = make(*inputs, **attributes)
         # The exporter infers types afterwards only. No verb but a comparison changes them.
         if name == "LessOrEqual":
             made.dtype = _BOOL
@@ -210,13 +223,15 @@ class _OnnxWriter:
         zero = self._constant(np.int64(0))
         one = self._constant(np.int64(1))
         every = self._op.Range(zero, count, one)
-        return self._op.Gather(x, self._op.Div(every, times), axis=-3)
+        own_places = self._op.Div(every, times)
+        return self._op.Gather(x, own_places, axis=-3)
 
     def triangle(self, query: ir.Value, key: ir.Value) -> Any:
         rows = self._op.Shape(query, start=-2, end=-1)
         columns = self._op.Shape(key, start=-2, end=-1)
         shape = self._op.Concat(rows, columns, axis=0)
-        ones = self._op.ConstantOfShape(shape, value=ir.tensor([1]))
+        one = ir.tensor([1])
+        ones = self._op.ConstantOfShape(shape, value=one)
         lower = self._op.Trilu(ones, upper=0)
         return self._op.Cast(lower, to=_BOOL)
 

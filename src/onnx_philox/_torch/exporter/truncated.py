@@ -37,7 +37,12 @@ def truncated_normals(*, as_torch: bool) -> Iterator[None]:
     thread = threading.get_ident()
 
     def drawn(
-        tensor: Any, mean: float, std: float, a: float, b: float, generator: Any = None
+        tensor: Any,
+        mean: float,
+        std: float,
+        a: float,
+        b: float,
+        generator: Any = None,
     ) -> Any:
         if threading.get_ident() != thread:
             return own(tensor, mean, std, a, b, generator=generator)
@@ -62,8 +67,9 @@ def _drawn(
 ) -> Any:
     import torch
 
-    low = max((bounds[0] - mean) / std, -_FURTHEST)
-    high = min((bounds[1] - mean) / std, _FURTHEST)
+    least, most = bounds
+    low = max((least - mean) / std, -_FURTHEST)
+    high = min((most - mean) / std, _FURTHEST)
     if (low, high) == (-_FURTHEST, _FURTHEST):
         return tensor.normal_(mean, std, generator=generator)
     if as_torch:
@@ -79,7 +85,8 @@ def _drawn(
     if share >= 1:
         count = 1
     elif share > 0:
-        count = math.ceil(math.log(_MISSED) / math.log1p(-share))
+        tries = math.log(_MISSED) / math.log1p(-share)
+        count = math.ceil(tries)
     if count > _MOST_CANDIDATES:
         refuse(
             _OWNER,
@@ -90,19 +97,23 @@ def _drawn(
         )
     width = high - low
     work = torch.float64 if tensor.dtype is torch.float64 else torch.float32
-    candidates = torch.empty([*tensor.shape, count], dtype=work, device=tensor.device)
+    device = tensor.device
+    candidates = torch.empty([*tensor.shape, count], dtype=work, device=device)
     # Those within the bounds lie in [1, 2): their whole part decides, which no runtime rounds.
     candidates = candidates.normal_(1 - low / width, 1 / width, generator=generator)
     is_inside = candidates.to(torch.int32) == 1
     # The first inside ranks highest; where none is, the last does.
-    first_highest = torch.arange(count + 1, 1, -1, dtype=torch.int32, device=tensor.device)
+    first_highest = torch.arange(count + 1, 1, -1, dtype=torch.int32, device=device)
     last_highest = (first_highest == 2).to(torch.int32)
     rank = torch.where(is_inside, first_highest, last_highest)
-    chosen = candidates.gather(-1, rank.argmax(-1, keepdim=True)).squeeze(-1)
+    place = rank.argmax(-1, keepdim=True)
+    chosen = candidates.gather(-1, place).squeeze(-1)
     values = (chosen - 1) * (width * std) + (mean + low * std)
-    return tensor.copy_(values.clamp(*bounds))
+    values = values.clamp(*bounds)
+    return tensor.copy_(values)
 
 
 def _below(bound: float) -> float:
     """The share of standard normals below a bound."""
-    return (1 + math.erf(bound / math.sqrt(2))) / 2
+    double = 1 + math.erf(bound / math.sqrt(2))
+    return double / 2

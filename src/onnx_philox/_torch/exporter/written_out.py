@@ -29,20 +29,22 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
     aten = torch.ops.aten
     x = given["input"]
     p = given["p"]
-    order = order_of(torch.empty_like(x.meta["val"]))
+    value = x.meta["val"]
+    order = order_of(torch.empty_like(value))
     assert order is not None, "it is dense"
     scale = 0.0 if p == 1 else 1 / (1 - p)
     with node.graph.inserting_before(node):
         turned = call(node, aten.permute.default, x, order)
         bernoulli = call(node, aten.bernoulli.p, turned, 1 - p)
         drawn = turned_back(node, bernoulli, order)
-        dtype = x.meta["val"].dtype
+        dtype = value.dtype
         # ONNX Runtime multiplies no bf16. Products of 16 bits are exact in f32, and torch rounds
         # the factor first.
         wide = dtype
         if dtype in (torch.bfloat16, torch.float16):
             wide = torch.float32
-            scale = torch.tensor(scale, dtype=dtype).item()
+            rounded = torch.tensor(scale, dtype=dtype)
+            scale = rounded.item()
         x = call(node, aten.to.dtype, x, wide)
         noise = call(node, aten.to.dtype, drawn, wide)
         product = call(node, aten.mul.Tensor, x, noise)
@@ -65,12 +67,18 @@ def multinomial(node: Any, given: dict[str, Any]) -> None:
     if given["replacement"] and samples != 1:
         _search(node, weights, samples)
         return
-    order = order_of(torch.empty_like(weights.meta["val"]))
+    empty = torch.empty_like(weights.meta["val"])
+    order = order_of(empty)
     if order is None or order == sorted(order):
         return
     with node.graph.inserting_before(node):
         turned = call(node, aten.permute.default, weights, order)
-        empty = call(node, aten.empty_like.default, turned, memory_format=torch.contiguous_format)
+        empty = call(
+            node,
+            aten.empty_like.default,
+            turned,
+            memory_format=torch.contiguous_format,
+        )
         drawn = call(node, aten.exponential.default, empty, 1.0)
         times = turned_back(node, drawn, order)
         speeds = call(node, aten.div.Tensor, weights, times)
@@ -98,8 +106,12 @@ def _search(node: Any, weights: Any, samples: int) -> None:
         shares = call(node, aten.div.Tensor, sums, total)
         column = call(node, aten.narrow.default, weights, -1, 0, 1)
         wide = [-1] * (weights.meta["val"].ndim - 1)
-        like = call(node, aten.expand.default, column, [*wide, samples])
-        options = {"dtype": torch.float64, "memory_format": torch.contiguous_format}
+        sizes = [*wide, samples]
+        like = call(node, aten.expand.default, column, sizes)
+        options = {
+            "dtype": torch.float64,
+            "memory_format": torch.contiguous_format,
+        }
         drawn = call(node, aten.rand_like.default, like, **options)
         places = call(node, aten.unsqueeze.default, shares, -2)
         places = call(node, aten.to.dtype, places, torch.float64)
@@ -131,9 +143,10 @@ def in_single(node: Any) -> set[Any]:
     ):
         return set()
     dtype = value.dtype
-    single = [torch.tensor(number, dtype=torch.float32) for number in numbers]
-    low, high = (number.to(dtype).item() for number in single)
-    if [low, high] == [number.item() for number in single]:
+    # As the number is in f32, and as it is in the type.
+    wide_numbers = [torch.tensor(number, dtype=torch.float32) for number in numbers]
+    low, high = (number.to(dtype).item() for number in wide_numbers)
+    if [low, high] == [number.item() for number in wide_numbers]:
         return set()
     sizes = list(value.shape)
     is_uniform = "to" in given
@@ -163,7 +176,8 @@ def in_single(node: Any) -> set[Any]:
         else:
             whole, *anew = rounded
             if anew:
-                kept = call(node, aten.narrow.default, whole, 0, 0, value.numel() - SIXTEEN)
+                left = value.numel() - SIXTEEN
+                kept = call(node, aten.narrow.default, whole, 0, 0, left)
                 whole = call(node, aten.cat.default, [kept, *anew], 0)
             result = call(node, aten.reshape.default, whole, sizes)
         if filled is not None:
@@ -186,11 +200,17 @@ def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
     drawn = []
     for size in sizes:
         empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
-        drawn.append(call(node, aten.normal_functional.default, empty, *moments))
+        filled = call(node, aten.normal_functional.default, empty, *moments)
+        drawn.append(filled)
     return drawn
 
 
-def _refuse_numbers(node: Any, numbers: list[Any], dtype: Any, where: str) -> NoReturn:
+def _refuse_numbers(
+    node: Any,
+    numbers: list[Any],
+    dtype: Any,
+    where: str,
+) -> NoReturn:
     kind = str(dtype).removeprefix("torch.")
     like = "rand" if "uniform" in name_of(node) else "randn"
     refuse(

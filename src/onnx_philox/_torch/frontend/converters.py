@@ -74,7 +74,8 @@ def pytorch_extensions() -> list[Any]:
         raise _backends.NotInstalledError(_EXTENSIONS, "torch", "torch") from error
     _prepare_programs()
     streams = itertools.count()
-    return [ConversionExtension(name, convert) for name, convert in _converters(streams)]
+    found = _converters(streams)
+    return [ConversionExtension(name, convert) for name, convert in found]
 
 
 def _prepare_programs() -> None:
@@ -110,13 +111,17 @@ def _converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
 
     schemas_of = torch._C._jit_get_schemas_for_operator
     for entry in CALLS.values():
-        names = {entry.name: entry.overloads, f"{entry.name}_": entry.in_place}
+        names = {
+            entry.name: entry.overloads,
+            f"{entry.name}_": entry.in_place,
+        }
         for name, overloads in names.items():
             if not overloads:
                 continue
             call = replace(entry, name=name)
-            known = schemas_of(f"{call.namespace}::{name}")
-            yield f"{call.namespace}::{name}", _scripted(call, known, streams)
+            scripted = f"{call.namespace}::{name}"
+            known = schemas_of(scripted)
+            yield scripted, _scripted(call, known, streams)
             for schema in known:
                 overload = schema.overload_name or "default"
                 if overload in overloads:
@@ -124,7 +129,8 @@ def _converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
                     yield f"{call.namespace}.{name}.{overload}", exported
     yield from recurrent.converters(streams)
     yield "aten::detach", _detached
-    (schema,) = (s for s in schemas_of("aten::empty_permuted") if not s.overload_name)
+    schemas = schemas_of("aten::empty_permuted")
+    (schema,) = (each for each in schemas if not each.overload_name)
     yield "aten.empty_permuted.default", lambda context: _empty_permuted(context, schema)
 
 
@@ -143,25 +149,31 @@ def _scripted(call: TorchCall, schemas: Any, streams: Iterator[int]) -> _Convert
 def _exported(call: TorchCall, schema: Any, streams: Iterator[int]) -> _Converter:
     def convert(context: Any) -> list[ov.Output]:
         call.check(OPENVINO)
-        given = _written(call, Arguments(context, call, schema.arguments), streams)
+        arguments = Arguments(context, call, schema.arguments)
+        given = _written(call, arguments, streams)
         if not isinstance(given, tuple):
             return [given]
         # As rows of one tensor, of one type: the front end takes the first output for a list.
-        alike = [given[0], *(opset8.convert_like(each, given[0]) for each in given[1:])]
+        first, *others = given
+        alike = [first, *(opset8.convert_like(each, first) for each in others)]
         rows = [opset8.unsqueeze(each, np.int64(0)) for each in alike]
-        return [opset8.concat(rows, 0).output(0)]
+        joined = opset8.concat(rows, 0)
+        return [joined.output(0)]
 
     return convert
 
 
 def _written(call: TorchCall, arguments: Arguments, streams: Iterator[int]) -> Any:
-    mean = getattr(meaning, call.name, None) or getattr(meaning, call.name.rstrip("_"))
-    return written(call, mean, TorchWriter(call, streams), arguments.read())
+    name = call.name
+    mean = getattr(meaning, name, None) or getattr(meaning, name.rstrip("_"))
+    writer = TorchWriter(call, streams)
+    return written(call, mean, writer, arguments.read())
 
 
 def _detached(context: Any) -> list[ov.Output]:
     """The same numbers, by a node that shows that they share memory; OpenVINO removes it."""
-    return [opset16.identity(context.get_input(0)).output(0)]
+    same = opset16.identity(context.get_input(0))
+    return [same.output(0)]
 
 
 def _empty_permuted(context: Any, schema: Any) -> list[ov.Output]:
@@ -170,5 +182,7 @@ def _empty_permuted(context: Any, schema: Any) -> list[ov.Output]:
     given = Arguments(context, call, schema.arguments).read()
     writer = TorchWriter(call, iter(()))
     kind = writer.kind(given["dtype"])
-    zero = opset8.constant(0, kind if isinstance(kind, ov.Type) else arrays.openvino_type(kind))
-    return [opset8.broadcast(zero, writer.dims(given["size"])).output(0)]
+    type_ = kind if isinstance(kind, ov.Type) else arrays.openvino_type(kind)
+    zero = opset8.constant(0, type_)
+    zeros = opset8.broadcast(zero, writer.dims(given["size"]))
+    return [zeros.output(0)]

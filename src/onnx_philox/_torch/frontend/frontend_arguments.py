@@ -38,7 +38,15 @@ _VIEWS = {
     "Identity",
 }
 # What makes no difference to a draw.
-_PASSED_OVER = ("layout", "device", "pin_memory", "memory_format", "out", "out0", "out1")
+_PASSED_OVER = (
+    "layout",
+    "device",
+    "pin_memory",
+    "memory_format",
+    "out",
+    "out0",
+    "out1",
+)
 
 
 class Arguments:
@@ -54,22 +62,24 @@ class Arguments:
     def of_torchscript(cls, context: Any, call: TorchCall, schemas: Sequence[Any]) -> Arguments:
         """The arguments of a call, by the schema that fits best: TorchScript names no overload."""
         count = context.get_input_size()
-        fitting = [s.arguments for s in schemas if len(s.arguments) == count]
+        fitting = [schema.arguments for schema in schemas if len(schema.arguments) == count]
         if not fitting:
             given = f"one of {count} arguments"
             call.refuse("the overload", given, "one that is known", REMEDY)
-        found = max((cls(context, call, declared) for declared in fitting), key=cls._fit)
+        read = [cls(context, call, declared) for declared in fitting]
+        found = max(read, key=cls._fit)
         targets = [i for i, a in enumerate(found._declared) if a.alias_info is not None]
         for index in targets:
             found._check_in_place(index)
         return found
 
     def read(self) -> dict[str, Any]:
-        """Them by torch's names, with its defaults: numbers, tensors, sizes, types, or None."""
+        """The arguments by torch's names, with defaults: numbers, tensors, sizes, types, None."""
         wanted = [a for a in self._declared if a.name not in _PASSED_OVER]
         given = {a.name: self._value(a) for a in wanted}
         if any(a.name == "out" for a in self._declared):
-            given["dtype"] = self._tensor("out").get_element_type()
+            out = self._tensor("out")
+            given["dtype"] = out.get_element_type()
         return given
 
     def _value(self, declared: Any) -> Any:
@@ -107,20 +117,23 @@ class Arguments:
 
     def _fit(self) -> int:
         """How many arguments are such as the schema has there."""
-        return sum(map(self._is_fitting, range(len(self._declared)), self._declared))
+        return sum(self._is_fitting(i, declared) for i, declared in enumerate(self._declared))
 
     def _is_fitting(self, index: int, declared: Any) -> bool:
         given = self._context.get_input(index)
         rank = given.get_partial_shape().rank
-        match str(declared.type).removeprefix("Optional[").removesuffix("]"):
+        kind = str(declared.type).removeprefix("Optional[").removesuffix("]")
+        match kind:
             case "List[int":
-                return given.get_node().get_type_name() in LISTS or rank == ov.Dimension(1)
+                is_list = given.get_node().get_type_name() in LISTS
+                return is_list or rank == ov.Dimension(1)
             case "int":
                 return bool(rank == ov.Dimension(0))
             case "float" | "number" | "bool":
                 return _is_number(given)
             case "Tensor":
-                return self._read(declared.name) is not None and not _is_number(given)
+                is_tensor = self._read(declared.name) is not None
+                return is_tensor and not _is_number(given)
             case "Generator":
                 return self._read(declared.name) is None
         return True
@@ -128,13 +141,15 @@ class Arguments:
     def _check_in_place(self, index: int) -> None:
         """Refuses to write into what shares its memory with another tensor, which would be lost."""
         target = self._context.get_input(index)
-        parts = [each for each in target.get_target_inputs() if _is_view(each.get_node())]
+        readers = [each.get_node() for each in target.get_target_inputs()]
+        parts = [reader for reader in readers if _is_view(reader)]
         given = ""
         if target.get_element_type().is_dynamic():
             given = "one of unknown type"
         elif _is_view(target.get_node()):
-            given = f"a part of another tensor ({target.get_node().get_type_name()})"
-        elif any(part.get_node().output(0).get_target_inputs() for part in parts):
+            kind = target.get_node().get_type_name()
+            given = f"a part of another tensor ({kind})"
+        elif any(part.output(0).get_target_inputs() for part in parts):
             given = "one of which a part was read before"
         if given:
             self._call.refuse(
@@ -175,7 +190,9 @@ class Arguments:
         """Dimensions, some of which the model computes."""
         given = self._tensor(name)
         node = given.get_node()
-        return node.input_values() if node.get_type_name() in LISTS else [given]
+        if node.get_type_name() in LISTS:
+            return node.input_values()
+        return [given]
 
     def _number(self, name: str, given: Any, allowed: str) -> Any:
         known = _known(given)
@@ -218,7 +235,8 @@ def _is_view(node: ov.Node) -> bool:
     kind = node.get_type_name()
     if kind == "Broadcast":
         # One of a number makes a new tensor.
-        return bool(node.input_value(0).get_partial_shape().rank != ov.Dimension(0))
+        rank = node.input_value(0).get_partial_shape().rank
+        return bool(rank != ov.Dimension(0))
     return kind in _VIEWS
 
 
@@ -233,7 +251,8 @@ def exact(number: float) -> float:
 def _known(given: Any) -> Any:
     """A Python number, where a constant is one."""
     if isinstance(given, ov.Output) and _is_number(given):
-        return arrays.memory(given.get_node()).item()
+        array = arrays.memory(given.get_node())
+        return array.item()
     return given
 
 

@@ -99,20 +99,26 @@ class TorchWriter:
             return self.cast(number, kind)
         known = self.element(kind)
         if known is None:
-            f32 = opset8.constant(np.float32(number)).output(0)
+            f32 = opset8.constant(np.float32(number))
+            return self.cast(f32.output(0), kind)
             return self.cast(f32, kind)
-        array = np.array(number).astype(known.dtype)
+        array = np.array(number)
+        array = array.astype(known.dtype)
         return arrays.constant(array).output(0)
 
     def ints(self, numbers: Sequence[int]) -> ov.Output:
-        return arrays.constant(np.array(numbers, np.int64)).output(0)
+        array = np.array(numbers, np.int64)
+        return arrays.constant(array).output(0)
 
     def dims(self, size: Any) -> ov.Output:
         if isinstance(size, ov.Output):
             return size
         parts = []
         for d in size:
-            parts.append(_as_row(d) if isinstance(d, ov.Output) else self.ints([d]))
+            if isinstance(d, ov.Output):
+                parts.append(_as_row(d))
+            else:
+                parts.append(self.ints([d]))
         if not parts:
             return self.ints([])
         if len(parts) == 1:
@@ -125,8 +131,14 @@ class TorchWriter:
     def features(self, x: ov.Output) -> ov.Output:
         rank = self.rank(x)
         if rank is None:
-            self._call.refuse("input", "one of unknown rank", "one of known rank", REMEDY)
-        features = opset8.gather(self.shape(x), np.arange(2), np.int64(0))
+            self._call.refuse(
+                "input",
+                "one of unknown rank",
+                "one of known rank",
+                REMEDY,
+            )
+        shape = self.shape(x)
+        features = opset8.gather(shape, np.arange(2), np.int64(0))
         ones = self.ints([1] * (rank - 2))
         return opset8.concat([features, ones], 0).output(0)
 
@@ -160,7 +172,8 @@ class TorchWriter:
         except RefusedInputError as error:
             # Torch's users know its calls and its weights, and no operator of ours.
             said = _runtime_errors.without_operator(error)
-            said = said.replace("input 'logits'", "its weights").replace("logits", "them")
+            said = said.replace("input 'logits'", "its weights")
+            said = said.replace("logits", "them")
             raise RefusedInputError(f"aten::{self._call.name}: {said}") from error
         count = node.get_output_size() - 1
         values = [node.output(i) for i in range(count)]
@@ -169,7 +182,8 @@ class TorchWriter:
     def op(self, name: str, *inputs: Any, **attributes: Any) -> ov.Output:
         if name == "Identity":
             return inputs[0]
-        return _OPERATORS[name](*inputs, **attributes).output(0)
+        make = _OPERATORS[name]
+        return make(*inputs, **attributes).output(0)
 
     def attention(self, *inputs_and_options: Any) -> ov.Output:
         query, key, value, mask, is_causal, scale, enable_gqa = inputs_and_options
@@ -177,9 +191,11 @@ class TorchWriter:
             key = self.repeated(key, query)
             value = self.repeated(value, query)
         if scale is not None:
-            scale = self.number(scale, self.kind(None, query))
+            kind = self.kind(None, query)
+            scale = self.number(scale, kind)
         attend = opset13.scaled_dot_product_attention
-        return attend(query, key, value, mask, scale, is_causal).output(0)
+        attended = attend(query, key, value, mask, scale, is_causal)
+        return attended.output(0)
 
     def width(self, x: ov.Output) -> ov.Output:
         return self._dimension(x, -1)
@@ -189,11 +205,12 @@ class TorchWriter:
 
     def repeated(self, x: ov.Output, query: ov.Output) -> ov.Output:
         heads = self._dimension(query, -3)
-        own = self._dimension(x, -3)
+        own_heads = self._dimension(x, -3)
         every = opset8.range(np.int64(0), heads, np.int64(1), "i64")
-        times = opset8.divide(heads, own)
+        times = opset8.divide(heads, own_heads)
         indices = opset8.divide(every, times)
-        return opset8.gather(x, indices, np.int64(-3)).output(0)
+        own = opset8.gather(x, indices, np.int64(-3))
+        return own.output(0)
 
     def triangle(self, query: ov.Output, key: ov.Output) -> ov.Output:
         rows = self._places(query)
@@ -207,7 +224,9 @@ class TorchWriter:
         return opset8.range(np.int64(0), count, np.int64(1), "i64")
 
     def _dimension(self, x: ov.Output, index: int) -> ov.Output:
-        return opset8.gather(self.shape(x), np.int64(index), np.int64(0)).output(0)
+        shape = self.shape(x)
+        dimension = opset8.gather(shape, np.int64(index), np.int64(0))
+        return dimension.output(0)
 
 
 def _log(x: ov.Output) -> ov.Node:

@@ -24,7 +24,12 @@ _NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _ARGUMENTS = 9
 _Converter = Callable[[Any], list[ov.Output]]
 # OpenVINO's order of the gates, by torch's: i, f, g, o become f, i, c, o; r, z, n become z, r, h.
-_GATES = {"lstm": (1, 0, 2, 3), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
+_GATES = {
+    "lstm": (1, 0, 2, 3),
+    "gru": (1, 0, 2),
+    "rnn_tanh": (0,),
+    "rnn_relu": (0,),
+}
 
 
 def converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
@@ -55,13 +60,18 @@ def _converter(name: str, streams: Iterator[int]) -> _Converter:
         of_each_way = 4 if has_biases else 2
         if len(params) != layers * ways * of_each_way:
             call.refuse("proj_size", "another number", "0", REMEDY)
-        p = exact(p) if is_training and layers > 1 else 0
+        if is_training and layers > 1:
+            p = exact(p)
+        else:
+            p = 0
         if lengths is not None and p:
             call.refuse("dropout", f"{p}", "0 for a packed sequence", REMEDY)
-        cells = _Cells(name, _list(hidden) or [hidden], params, layers, ways, lengths)
+        states = _list(hidden) or [hidden]
+        cells = _Cells(name, states, params, layers, ways, lengths)
         if is_batch_first:
             x = _turned(x, (1, 0, 2))
-        x, *ends = cells.run(x, p, TorchWriter(call, streams))
+        writer = TorchWriter(call, streams)
+        x, *ends = cells.run(x, p, writer)
         if is_batch_first:
             x = _turned(x, (1, 0, 2))
         return [x, *ends]
@@ -87,7 +97,8 @@ class _Cells:
         ends: list[list[ov.Output]] = []
         of_layer = len(self.params) // self.layers
         for layer in range(self.layers):
-            places = np.arange(layer * self.ways, (layer + 1) * self.ways)
+            first = layer * self.ways
+            places = np.arange(first, first + self.ways)
             begin = []
             for state in self.states:
                 of_ways = opset8.gather(state, places, np.int64(0))
@@ -96,10 +107,12 @@ class _Cells:
             x, *end = self._layer(x, begin, own)
             ends.append(end)
             if p and layer < self.layers - 1:
-                x, _mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
+                ratio = w.number(p, F32)
+                x, _mask = w.draw(RANDOM_DROPOUT, x, ratio)
         returned = [x]
         for parts in zip(*ends, strict=True):
-            returned.append(opset8.concat(list(parts), 0).output(0))
+            joined = opset8.concat(list(parts), 0)
+            returned.append(joined.output(0))
         return returned
 
     def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
@@ -117,10 +130,21 @@ class _Cells:
         sizes = opset8.shape_of(rows_first)
         batch = opset8.gather(sizes, np.array([0]), np.int64(0))
         steps = opset8.gather(sizes, np.array([1]), np.int64(0))
-        lengths = self.lengths or opset8.broadcast(steps, batch).output(0)
+        lengths = self.lengths
+        if not lengths:
+            lengths = opset8.broadcast(steps, batch).output(0)
         direction = "bidirectional" if self.ways == 2 else "forward"
         bias = self._bias(biases, by_input, len(gates) * hidden)
-        inputs = [rows_first, *begin, lengths, by_input, by_state, bias, hidden, direction]
+        inputs = [
+            rows_first,
+            *begin,
+            lengths,
+            by_input,
+            by_state,
+            bias,
+            hidden,
+            direction,
+        ]
         if self.name == "lstm":
             made = opset8.lstm_sequence(*inputs)
         elif self.name == "gru":
@@ -131,7 +155,8 @@ class _Cells:
         all_steps, *last = made.outputs()
         # From [batch, ways, steps, hidden].
         turned = _turned(all_steps, (2, 0, 1, 3))
-        values = opset8.reshape(turned, np.array([0, 0, -1]), True).output(0)
+        shape = np.array([0, 0, -1])
+        values = opset8.reshape(turned, shape, True).output(0)
         ends = [_turned(end, (1, 0, 2)) for end in last]
         return [values, *ends]
 
@@ -140,13 +165,15 @@ class _Cells:
         if not biases:
             # A GRU has one for each of its three gates, and another of the last one.
             width = size + size // 3 if is_gru else size
-            zeros = opset8.constant(np.zeros((self.ways, width), np.float32))
-            return opset8.convert_like(zeros, like).output(0)
+            zeros = np.zeros((self.ways, width), np.float32)
+            bias = opset8.convert_like(opset8.constant(zeros), like)
+            return bias.output(0)
         total = opset8.add(*biases)
         if not is_gru:
             return total.output(0)
         # The last gate adds its second bias before it is multiplied.
-        parts = opset8.split(total, np.int64(1), 3).outputs()[:2]
+        gates = opset8.split(total, np.int64(1), 3)
+        parts = gates.outputs()[:2]
         for bias in biases:
             of_gates = opset8.split(bias, np.int64(1), 3)
             parts.append(of_gates.output(2))
@@ -157,19 +184,23 @@ def _stacked(parts: list[ov.Output], gates: tuple[int, ...]) -> ov.Output:
     """The weights of each way, in OpenVINO's order of the gates."""
     ways = []
     for part in parts:
-        split = opset8.split(part, np.int64(0), len(gates)).outputs()
-        ordered = opset8.concat([split[i] for i in gates], 0)
-        ways.append(opset8.unsqueeze(ordered, np.int64(0)))
+        split = opset8.split(part, np.int64(0), len(gates))
+        by_gate = split.outputs()
+        ordered = opset8.concat([by_gate[i] for i in gates], 0)
+        way = opset8.unsqueeze(ordered, np.int64(0))
+        ways.append(way)
     return opset8.concat(ways, 0).output(0)
 
 
 def _turned(x: Any, order: tuple[int, ...]) -> ov.Output:
-    return opset8.transpose(x, np.array(order)).output(0)
+    turned = opset8.transpose(x, np.array(order))
+    return turned.output(0)
 
 
 def _list(given: ov.Output) -> list[ov.Output] | None:
     """The tensors of a list; None for a tensor."""
-    if given.get_node().get_type_name() not in LISTS:
+    node = given.get_node()
+    if node.get_type_name() not in LISTS:
         return None
-    values: list[Any] = given.get_node().input_values()
+    values: list[Any] = node.input_values()
     return values

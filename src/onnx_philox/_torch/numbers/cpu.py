@@ -55,18 +55,25 @@ class WordStream:
 
     def words_64(self, count: int) -> NDArray[np.uint64]:
         """The next words of 64 bits, each of two: the first is the high half."""
-        pairs = self.words(2 * count).astype(np.uint64)
-        return pairs[0::2] << np.uint64(32) | pairs[1::2]
+        pairs = self.words(2 * count)
+        wide = pairs.astype(np.uint64)
+        high = wide[0::2] << np.uint64(32)
+        low = wide[1::2]
+        return high | low
 
     def uniform_f32(self, count: int) -> F32s:
         """Multiples of 2^-24 in [0, 1), of a word each."""
-        fraction = self.words(count) & np.uint32(2**24 - 1)
-        return fraction.astype(np.float32) * np.float32(2**-24)
+        words = self.words(count)
+        fraction = words & np.uint32(2**24 - 1)
+        number = fraction.astype(np.float32)
+        return number * np.float32(2**-24)
 
     def uniform_f64(self, count: int) -> F64s:
         """Multiples of 2^-53 in [0, 1), of two words each."""
-        fraction = self.words_64(count) & np.uint64(2**53 - 1)
-        return fraction.astype(np.float64) * 2.0**-53
+        words = self.words_64(count)
+        fraction = words & np.uint64(2**53 - 1)
+        number = fraction.astype(np.float64)
+        return number * 2.0**-53
 
     def state(self) -> TorchState:
         """Where the generator is now."""
@@ -77,83 +84,114 @@ class WordStream:
 
 
 def uniform(
-    stream: WordStream, count: int, values: ElementType, minval: float = 0.0, maxval: float = 1.0
+    stream: WordStream,
+    count: int,
+    values: ElementType,
+    minval: float = 0.0,
+    maxval: float = 1.0,
 ) -> Values:
     """`torch.rand` and `tensor.uniform_(minval, maxval)`, of floats."""
     result = np.empty(count, values.dtype)
-    low = np.array(minval, np.float64).astype(values.dtype)
-    high = np.array(maxval, np.float64).astype(values.dtype)
-    for start, n in _parts(count):
+    low = np.float64(minval).astype(values.dtype)
+    high = np.float64(maxval).astype(values.dtype)
+    for part, n in _parts(count):
         if values is F64:
-            drawn: Values = multiply_add_f64(stream.uniform_f64(n), maxval - minval, minval)
+            u = stream.uniform_f64(n)
+            drawn: Values = multiply_add_f64(u, maxval - minval, minval)
         else:
+            narrow_u = stream.uniform_f32(n)
             wide_low = np.float32(minval)
             wide_high = np.float32(maxval)
-            drawn = multiply_add_f32(stream.uniform_f32(n), wide_high - wide_low, wide_low)
-        part = drawn.astype(values.dtype)
+            drawn = multiply_add_f32(narrow_u, wide_high - wide_low, wide_low)
+        rounded = drawn.astype(values.dtype)
         # torch turns what was rounded to the bound that is not included into the other one.
-        result[start : start + n] = np.where(part == high, low, part)
+        result[part] = np.where(rounded == high, low, rounded)
     return result
 
 
 def normal(
-    stream: WordStream, count: int, values: ElementType, mean: float = 0.0, scale: float = 1.0
+    stream: WordStream,
+    count: int,
+    values: ElementType,
+    mean: float = 0.0,
+    scale: float = 1.0,
 ) -> Values:
     """`torch.randn` and `tensor.normal_(mean, scale)`.
 
     In float64 the C library's logarithm, sine and cosine are its own: torch's values but for 2 ulp.
     """
     if count < SIXTEEN:
-        return _narrowed(_normals_one_by_one(stream, count, mean, scale), values)
+        drawn = _normals_one_by_one(stream, count, mean, scale)
+        return _narrowed(drawn, values)
     result = np.empty(count, values.dtype)
     rest = count % SIXTEEN
-    for start, n in _parts(count - rest):
-        result[start : start + n] = _sixteen(stream, n, values, mean, scale)
+    for part, n in _parts(count - rest):
+        result[part] = _sixteen(stream, n, values, mean, scale)
     if rest:
         if values in (F32, F64):
             # torch draws uniforms for them, and then draws all of the last sixteen anew.
-            stream.words(rest * (2 if values is F64 else 1))
-        result[-SIXTEEN:] = _sixteen(stream, SIXTEEN, values, mean, scale)
+            words_of_each = 2 if values is F64 else 1
+            stream.words(rest * words_of_each)
+        last = _sixteen(stream, SIXTEEN, values, mean, scale)
+        result[-SIXTEEN:] = last
     return result
 
 
 def _sixteen(
-    stream: WordStream, count: int, values: ElementType, mean: float, scale: float
+    stream: WordStream,
+    count: int,
+    values: ElementType,
+    mean: float,
+    scale: float,
 ) -> Values:
     """Normals, eight pairs at a time: the first halves, then the second ones."""
     first: Values
     second: Values
     if values is F64:
-        u, v = _halves_of_sixteen(stream.uniform_f64(count))
-        radius = np.sqrt(ln_f64(1.0 - u) * -2.0)
+        uniforms = stream.uniform_f64(count)
+        u, v = _halves_of_sixteen(uniforms)
+        logarithm = ln_f64(1.0 - u)
+        radius = np.sqrt(logarithm * -2.0)
         sine, cosine = sin_cos_f64(v * (2 * math.pi))
         first = multiply_add_f64(radius * cosine, float(scale), float(mean))
         second = multiply_add_f64(radius * sine, float(scale), float(mean))
     else:
-        u, v = _halves_of_sixteen(stream.uniform_f32(count))
-        narrow_radius = np.sqrt(ln_f32(np.float32(1) - u) * np.float32(-2))
-        narrow_sine, narrow_cosine = sin_cos_f32(v * np.float32(2 * math.pi))
+        narrow_uniforms = stream.uniform_f32(count)
+        u, v = _halves_of_sixteen(narrow_uniforms)
+        narrow_logarithm = ln_f32(np.float32(1) - u)
+        narrow_radius = np.sqrt(narrow_logarithm * np.float32(-2))
+        turn = np.float32(2 * math.pi)
+        narrow_sine, narrow_cosine = sin_cos_f32(v * turn)
         narrow_scale = np.float32(scale)
         narrow_mean = np.float32(mean)
         first = multiply_add_f32(narrow_radius * narrow_cosine, narrow_scale, narrow_mean)
         second = multiply_add_f32(narrow_radius * narrow_sine, narrow_scale, narrow_mean)
     halves = [first.reshape(-1, 8), second.reshape(-1, 8)]
-    drawn = np.stack(halves, axis=1).reshape(-1)
+    drawn = np.stack(halves, axis=1)
+    drawn = drawn.reshape(-1)
     return drawn.astype(values.dtype)
 
 
 def _halves_of_sixteen(uniforms: Values) -> tuple[Values, Values]:
     halves = uniforms.reshape(-1, 2, 8)
-    return halves[:, 0].reshape(-1), halves[:, 1].reshape(-1)
+    first = halves[:, 0].reshape(-1)
+    second = halves[:, 1].reshape(-1)
+    return first, second
 
 
-def _normals_one_by_one(stream: WordStream, count: int, mean: float, scale: float) -> F64s:
+def _normals_one_by_one(
+    stream: WordStream,
+    count: int,
+    mean: float,
+    scale: float,
+) -> F64s:
     """Normals of float64 by Box and Muller, whose second one waits in the stream."""
     standard: list[float] = []
     if count and stream.normal is not None:
         standard.append(stream.normal)
         stream.normal = None
-    pairs = (count - len(standard) + 1) // 2
+    missing = count - len(standard)
+    pairs = (missing + 1) // 2
     uniforms = stream.uniform_f64(2 * pairs)
     logarithm = log1p_f64(-uniforms[1::2])
     # Adding 0 turns -0 into 0, as in torch.
@@ -163,23 +201,30 @@ def _normals_one_by_one(stream: WordStream, count: int, mean: float, scale: floa
     standard += drawn.reshape(-1).tolist()
     if len(standard) > count:
         stream.normal = standard.pop()
-    return multiply_add_f64(np.array(standard, np.float64), float(scale), float(mean))
+    normals = np.array(standard, np.float64)
+    return multiply_add_f64(normals, float(scale), float(mean))
 
 
 def integers(
-    stream: WordStream, count: int, values: ElementType, minval: int, maxval: int
+    stream: WordStream,
+    count: int,
+    values: ElementType,
+    minval: int,
+    maxval: int,
 ) -> Values:
     """`torch.randint(minval, maxval, ...)` and `tensor.random_(minval, maxval)`."""
     width = maxval - minval
     result = np.empty(count, values.dtype)
-    for start, n in _parts(count):
+    # Two's complement wraps.
+    base = np.uint64(minval & (2**64 - 1))
+    for part, n in _parts(count):
         if width >= TWO_WORDS_FROM:
             x = stream.words_64(n)
         else:
             x = stream.words(n).astype(np.uint64)
-        # Two's complement wraps.
-        drawn = x % np.uint64(width) + np.uint64(minval & (2**64 - 1))
-        result[start : start + n] = drawn.view(np.int64)
+        rest = x % np.uint64(width)
+        drawn = rest + base
+        result[part] = drawn.view(np.int64)
     return result
 
 
@@ -189,26 +234,34 @@ def bernoulli(stream: WordStream, count: int, p: Values) -> NDArray[np.bool_]:
     With a p of float32 `p.bernoulli()`, with one of float64 `tensor.bernoulli_(p)`.
     """
     result = np.empty(count, np.bool_)
-    for start, n in _parts(count):
-        is_wide = p.dtype == np.float64
+    is_wide = p.dtype == np.float64
+    for part, n in _parts(count):
         u: Values = stream.uniform_f64(n) if is_wide else stream.uniform_f32(n)
-        result[start : start + n] = u < (p[start : start + n] if p.ndim else p)
+        own_p = p[part] if p.ndim else p
+        result[part] = u < own_p
     return result
 
 
 def dropout_keeps(stream: WordStream, count: int, ratio: float) -> NDArray[np.bool_]:
     """Which elements `torch.nn.functional.dropout(x, ratio)` keeps."""
     if ratio in (0, 1):
-        return np.full(count, ratio == 0)  # torch draws nothing then
+        # torch draws nothing then.
+        return np.full(count, ratio == 0)
     return bernoulli(stream, count, np.array(1.0 - ratio))
 
 
-def exponential(stream: WordStream, count: int, values: ElementType, rate: float = 1.0) -> Values:
+def exponential(
+    stream: WordStream,
+    count: int,
+    values: ElementType,
+    rate: float = 1.0,
+) -> Values:
     """`tensor.exponential_(rate)`; float64 but for 2 ulp, like `normal`."""
     result = np.empty(count, values.dtype)
-    for start, n in _parts(count):
-        drawn = log1p_f64(-stream.uniform_f64(n)) * (-1.0 / rate) + 0.0
-        result[start : start + n] = _narrowed(drawn, values)
+    for part, n in _parts(count):
+        logarithm = log1p_f64(-stream.uniform_f64(n))
+        drawn = logarithm * (-1.0 / rate) + 0.0
+        result[part] = _narrowed(drawn, values)
     return result
 
 
@@ -216,9 +269,12 @@ def permutation(stream: WordStream, count: int) -> NDArray[np.int64]:
     """`torch.randperm(count)`, of fewer than 2^32 / 20; from there on torch has another rule."""
     order = list(range(count))
     left = np.arange(count, 1, -1, dtype=np.uint64)
-    jumps = (stream.words(left.size) % left).astype(np.int64)
+    words = stream.words(left.size)
+    jumps = words % left
     for i, jump in enumerate(jumps.tolist()):
-        order[i], order[i + jump] = order[i + jump], order[i]
+        swapped = order[i + jump]
+        order[i + jump] = order[i]
+        order[i] = swapped
     return np.array(order, np.int64)
 
 
@@ -233,19 +289,25 @@ def race(stream: WordStream, weights: F32s, samples: int) -> NDArray[np.int64]:
     Returns:
         [rows, samples]. Where two classes lie within an ulp, torch may choose the other.
     """
-    clocks = exponential(stream, weights.size, F32).reshape(weights.shape)
+    clocks = exponential(stream, weights.size, F32)
+    clocks = clocks.reshape(weights.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         speeds = weights / clocks
-    return np.argsort(-speeds, axis=-1, kind="stable")[:, :samples].astype(np.int64, copy=False)
+    fastest_first = np.argsort(-speeds, axis=-1, kind="stable")
+    chosen = fastest_first[:, :samples]
+    return chosen.astype(np.int64, copy=False)
 
 
 def _narrowed(drawn: F64s, values: ElementType) -> Values:
     """Values of float64 in another type. Like torch, to 16 bits by way of float32."""
     if values is F64:
         return drawn
-    return drawn.astype(np.float32).astype(values.dtype)
+    narrow = drawn.astype(np.float32)
+    return narrow.astype(values.dtype)
 
 
-def _parts(count: int) -> Iterator[tuple[int, int]]:
-    """Where each part of a draw begins, and how many elements it has."""
-    return ((start, min(_AT_ONCE, count - start)) for start in range(0, count, _AT_ONCE))
+def _parts(count: int) -> Iterator[tuple[slice, int]]:
+    """The parts of a draw, and how many elements each has."""
+    for start in range(0, count, _AT_ONCE):
+        end = min(start + _AT_ONCE, count)
+        yield slice(start, end), end - start

@@ -6,6 +6,8 @@ about 3e-6, by estimate: no document gives the card's own sine and cosine to the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,7 +95,11 @@ def state_of_thread(seed: int, offset: int) -> PhiloxState:
 
 
 def normal(
-    owner: str, seed: int, offset: int, count: int, gpu: Gpu | None
+    owner: str,
+    seed: int,
+    offset: int,
+    count: int,
+    gpu: Gpu | None,
 ) -> tuple[NDArray[np.float32], int]:
     """`torch.randn` on a card: the normals, and the offset after them.
 
@@ -112,7 +118,8 @@ def normal(
         refuse(owner, "the number of elements", count, allowed, "Draw it in parts.")
     if count == 0:
         return np.empty(0, np.float32), offset
-    threads = -(-count // _THREADS_OF_A_BLOCK) * _THREADS_OF_A_BLOCK
+    blocks = -(-count // _THREADS_OF_A_BLOCK)
+    threads = blocks * _THREADS_OF_A_BLOCK
     if gpu is not None:
         threads = min(threads, wave(gpu))
     elif count > _LARGEST_WAVE:
@@ -121,12 +128,15 @@ def normal(
             "Pass gpu=(multiprocessors, threads of each): torch.cuda.get_device_properties(0) "
             "has them as multi_processor_count and max_threads_per_multi_processor."
         )
-        refuse(owner, "gpu", f"None for {count:,} elements", allowed, remedy)
-    turns = -(-count // (4 * threads))
+        given = f"None for {count:,} elements"
+        refuse(owner, "gpu", given, allowed, remedy)
+    elements_of_turn = 4 * threads
+    turns = -(-count // elements_of_turn)
     result = np.empty(count, np.float32)
     with np.errstate(all="ignore"):
         for turn in range(turns):
-            part = result[turn * 4 * threads :][: 4 * threads]
+            start = turn * elements_of_turn
+            part = result[start : start + elements_of_turn]
             _fill(part, seed, offset // _OFFSET_STEP + turn, threads)
     return result, offset + turns * _OFFSET_STEP
 
@@ -134,7 +144,8 @@ def normal(
 def wave(gpu: Gpu) -> int:
     """How many threads a card holds at once; a larger draw takes its threads in turns."""
     multiprocessors, threads = gpu
-    return multiprocessors * (threads // _THREADS_OF_A_BLOCK) * _THREADS_OF_A_BLOCK
+    blocks = threads // _THREADS_OF_A_BLOCK
+    return multiprocessors * blocks * _THREADS_OF_A_BLOCK
 
 
 def gpu_of(owner: str, given: object) -> Gpu | None:
@@ -150,18 +161,31 @@ def gpu_of(owner: str, given: object) -> Gpu | None:
         allowed = "None, or two integers: a card's multiprocessors, and the threads of each"
         remedy = "Pass (82, 1536) for an RTX 3090, for instance."
         refuse(owner, "gpu", repr(given), allowed, remedy, TypeError)
-    names = (("multiprocessors", 1, 2**16), ("threads", _THREADS_OF_A_BLOCK, 2**16))
-    numbers = []
-    for (name, least, limit), number in zip(names, given, strict=True):
-        what = f"gpu's {name}"
-        value = integer(owner, what, number, limit)
-        if value < least:
-            refuse(owner, what, value, f"from {least} to 2^16-1", "Pass the card's own number.")
-        numbers.append(value)
-    return numbers[0], numbers[1]
+    multiprocessors = _number_of(owner, "multiprocessors", given[0], 1)
+    threads = _number_of(owner, "threads", given[1], _THREADS_OF_A_BLOCK)
+    return multiprocessors, threads
 
 
-def _fill(result: NDArray[np.float32], seed: int, turn: int, threads: int) -> None:
+def _number_of(
+    owner: str,
+    name: str,
+    given: Any,
+    least: int,
+) -> int:
+    """One of a card's two numbers, checked."""
+    what = f"gpu's {name}"
+    number = integer(owner, what, given, 2**16)
+    if number < least:
+        refuse(owner, what, number, f"from {least} to 2^16-1", "Pass the card's own number.")
+    return number
+
+
+def _fill(
+    result: NDArray[np.float32],
+    seed: int,
+    turn: int,
+    threads: int,
+) -> None:
     """What all threads draw in a turn: four normals each, whose places are `threads` apart."""
     drawn_by = min(threads, len(result))
     thread = np.arange(drawn_by, dtype=np.uint64)
@@ -175,7 +199,8 @@ def _fill(result: NDArray[np.float32], seed: int, turn: int, threads: int) -> No
                 continue
             one, other = _box_muller(words[:, i], words[:, i + 1])
             for place, values in ((i, one), (i + 1, other)):
-                of_place = result[place * threads : (place + 1) * threads]
+                first = place * threads
+                of_place = result[first : first + threads]
                 row = of_place[start:end]
                 row[:] = values[: len(row)]
         start = end
@@ -186,13 +211,17 @@ def _box_muller(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Two normals of two words, by sine and by cosine."""
     u = first.astype(np.float32) * _UNIT + _UNIT / np.float32(2)
-    angle = multiply_add_f32(second.astype(np.float32), _TURN, _TURN / np.float32(2))
+    turns = second.astype(np.float32)
+    angle = multiply_add_f32(turns, _TURN, _TURN / np.float32(2))
     # The card's own functions are not known to the bit; these are rounded from exact ones.
-    logarithm = ln_f64(u.astype(np.float64)).astype(np.float32)
+    wide_logarithm = ln_f64(u.astype(np.float64))
+    logarithm = wide_logarithm.astype(np.float32)
     wide_sine, wide_cosine = sin_cos_f64(angle.astype(np.float64))
     sine = wide_sine.astype(np.float32)
     cosine = wide_cosine.astype(np.float32)
     radius = np.sqrt(logarithm * np.float32(-2))
     # Adding 0 makes -0 a 0, as torch's mean does.
     zero = np.float32(0)
-    return radius * sine + zero, radius * cosine + zero
+    by_sine = radius * sine + zero
+    by_cosine = radius * cosine + zero
+    return by_sine, by_cosine

@@ -38,7 +38,10 @@ _AS_TORCH = {"alignment": PYTORCH}
 
 
 def draw_from(
-    states: NDArray[np.uint32], values: ElementType, distribution: Distribution, *outs: NDArray[Any]
+    states: NDArray[np.uint32],
+    values: ElementType,
+    distribution: Distribution,
+    *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
     """Fills an array of rank 1 for each output, from a state or from a state for each row.
 
@@ -52,16 +55,21 @@ def draw_from(
     is_rows = rows_of_states(states.shape) is not None
     each_state = states.reshape(-1, states.shape[-1])
     after = np.empty_like(each_state)
-    elements = outs[0].size // len(each_state) if is_rows else outs[0].size
+    elements = outs[0].size
+    if is_rows:
+        elements //= len(each_state)
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
         for row, words in enumerate(each_state):
-            stream = WordStream(TorchState.from_array(words))
+            state = TorchState.from_array(words)
+            stream = WordStream(state)
             part = slice(row * elements, (row + 1) * elements)
-            drawn = _CALLS[type(distribution)](stream, distribution, values, part)
+            draw = _CALLS[type(distribution)]
+            drawn = draw(stream, distribution, values, part)
             for out, result in zip(outs, drawn, strict=True):
                 out[part] = result
-            after[row] = stream.state().to_array()
+            next_state = stream.state()
+            after[row] = next_state.to_array()
     return after.reshape(states.shape)
 
 
@@ -69,49 +77,92 @@ def _size(part: slice) -> int:
     return int(part.stop - part.start)
 
 
-def _uniform(stream: WordStream, d: Uniform, values: ElementType, part: slice) -> _Drawn:
+def _uniform(
+    stream: WordStream,
+    d: Uniform,
+    values: ElementType,
+    part: slice,
+) -> _Drawn:
     n = _size(part)
     if values.is_float:
-        drawn = cpu.uniform(stream, n, values, float(d.minval), float(d.maxval))
+        minval = float(d.minval)
+        maxval = float(d.maxval)
+        drawn = cpu.uniform(stream, n, values, minval, maxval)
     else:
-        drawn = cpu.integers(stream, n, values, int(d.minval), int(d.maxval))
+        low = int(d.minval)
+        high = int(d.maxval)
+        drawn = cpu.integers(stream, n, values, low, high)
     return (drawn,)
 
 
-def _normal(stream: WordStream, d: Normal, values: ElementType, part: slice) -> _Drawn:
-    drawn = cpu.normal(stream, _size(part), values, float(d.mean), float(d.scale))
+def _normal(
+    stream: WordStream,
+    d: Normal,
+    values: ElementType,
+    part: slice,
+) -> _Drawn:
+    n = _size(part)
+    drawn = cpu.normal(stream, n, values, float(d.mean), float(d.scale))
     return (drawn,)
 
 
-def _exponential(stream: WordStream, d: Exponential, values: ElementType, part: slice) -> _Drawn:
+def _exponential(
+    stream: WordStream,
+    d: Exponential,
+    values: ElementType,
+    part: slice,
+) -> _Drawn:
     rate = 1.0 / float(d.scale)
-    return (cpu.exponential(stream, _size(part), values, rate),)
+    drawn = cpu.exponential(stream, _size(part), values, rate)
+    return (drawn,)
 
 
-def _bernoulli(stream: WordStream, d: Bernoulli, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
+def _bernoulli(
+    stream: WordStream,
+    d: Bernoulli,
+    values: ElementType,  # noqa: ARG001
+    part: slice,
+) -> _Drawn:
     p = d.p[part] if d.p.ndim else d.p
     drawn = cpu.bernoulli(stream, _size(part), p)
     return (drawn,)
 
 
-def _dropout(stream: WordStream, d: Dropout, values: ElementType, part: slice) -> _Drawn:
-    is_kept = cpu.dropout_keeps(stream, _size(part), float(d.ratio))
+def _dropout(
+    stream: WordStream,
+    d: Dropout,
+    values: ElementType,
+    part: slice,
+) -> _Drawn:
+    ratio = float(d.ratio)
+    is_kept = cpu.dropout_keeps(stream, _size(part), ratio)
     scaled = d.data[part] * scale_of(d.ratio, values)
     zero = values.dtype.type(0)
     return np.where(is_kept, scaled, zero), is_kept
 
 
-def _categorical(stream: WordStream, d: Categorical, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
+def _categorical(
+    stream: WordStream,
+    d: Categorical,
+    values: ElementType,  # noqa: ARG001
+    part: slice,
+) -> _Drawn:
     first = part.start // d.sample_size
     end = part.stop // d.sample_size
     logits = d.logits[first:end].astype(np.float64)
     largest = logits.max(axis=1, keepdims=True)
-    weights = elementary.exp_nonpositive(logits - largest).astype(np.float32)
+    wide = elementary.exp_nonpositive(logits - largest)
+    weights = wide.astype(np.float32)
     samples = cpu.race(stream, weights, d.sample_size)
     return (samples.reshape(-1),)
 
 
-def _permutation(stream: WordStream, d: Permutation, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
+def _permutation(
+    stream: WordStream,
+    d: Permutation,
+    values: ElementType,  # noqa: ARG001
+    part: slice,
+) -> _Drawn:
     n = int(d.shape[-1])
     count = _size(part) // n
     drawn = [cpu.permutation(stream, n) for _ in range(count)]

@@ -37,9 +37,21 @@ _LN2_LARGE = 0.693359375
 
 _EIGHTHS = 1.27323954473516  # 4 / pi
 # -pi / 4 in three parts.
-_QUARTER_PI = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-_SINE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_QUARTER_PI = (
+    -0.78515625,
+    -2.4187564849853515625e-4,
+    -3.77489497744594108e-8,
+)
+_SINE = (
+    -1.9515295891e-4,
+    8.3321608736e-3,
+    -1.6666654611e-1,
+)
+_COSINE = (
+    2.443315711809948e-5,
+    -1.388731625493765e-3,
+    4.166664568298827e-2,
+)
 
 
 def _horner(coefficients: tuple[float, ...], x: F32s) -> F32s:
@@ -56,7 +68,8 @@ def ln_f32(x: F32s) -> F32s:
     is_small = mantissa < _F32(_SQRT_HALF)
     e = (exponent - is_small).astype(_F32)
     # 2 * mantissa - 1 or mantissa - 1, both exact.
-    x = np.where(is_small, mantissa + mantissa, mantissa) - _F32(1)
+    doubled = np.where(is_small, mantissa + mantissa, mantissa)
+    x = doubled - _F32(1)
     z = x * x
     y = _horner(_LOGARITHM, x) * x
     y = multiply_add_f32(y, z, e * _F32(_LN2_SMALL))
@@ -67,15 +80,18 @@ def ln_f32(x: F32s) -> F32s:
 def sin_cos_f32(x: F32s) -> tuple[F32s, F32s]:
     """The sine and cosine of x from 0 to 2 pi."""
     # Quarter turns, rounded to the nearest.
-    eighths = (x * _F32(_EIGHTHS)).astype(np.int32)
+    angle = x * _F32(_EIGHTHS)
+    eighths = angle.astype(np.int32)
     n = (eighths + 1) >> 1
     even_eighths = (2 * n).astype(_F32)
     for part in _QUARTER_PI:
         x = multiply_add_f32(even_eighths, _F32(part), x)
     z = x * x
     cosine = _horner(_COSINE, z) * z
-    cosine = multiply_add_f32(cosine, z, z * _F32(-0.5)) + _F32(1)
-    sine = multiply_add_f32(_horner(_SINE, z) * z, x, x)
+    half_z = z * _F32(-0.5)
+    cosine = multiply_add_f32(cosine, z, half_z) + _F32(1)
+    sine = _horner(_SINE, z) * z
+    sine = multiply_add_f32(sine, x, x)
     return _turned(sine, cosine, n)
 
 
@@ -86,8 +102,8 @@ _LN_SERIES = tuple(2 / (2 * i + 1) for i in range(1, 12))
 _SIN_SERIES = tuple((-1) ** i / math.factorial(2 * i + 1) for i in range(2, 9))
 _COS_SERIES = tuple((-1) ** i / math.factorial(2 * i) for i in range(3, 9))
 # -1 / 3! and 1 / 4! in two parts.
-_SIXTH = -1 / 6, 2.0**-54 / -6
-_TWENTY_FOURTH = 1 / 24, 2.0**-56 / 6
+_SIXTH = (-1 / 6, 2.0**-54 / -6)
+_TWENTY_FOURTH = (1 / 24, 2.0**-56 / 6)
 # pi / 2 in three parts; the first two have 50 bits, so that up to 4 times them is exact.
 _HALF_PI = (
     float.fromhex("0x1.921fb54442d18p+0"),
@@ -104,7 +120,12 @@ def _series(coefficients: tuple[float, ...], x: F64s) -> F64s:
     return result
 
 
-def _plus_product(x: F64s, a: F64s, a_low: F64s, factor: tuple[float, float]) -> tuple[F64s, F64s]:
+def _plus_product(
+    x: F64s,
+    a: F64s,
+    a_low: F64s,
+    factor: tuple[float, float],
+) -> tuple[F64s, F64s]:
     """The sum of x and (a + a_low) * factor, and what it lost."""
     high, low = factor
     product, lost = exact_product(a, np.float64(high))
@@ -118,7 +139,8 @@ def _reduced(x: F64s) -> tuple[F64s, F64s]:
     mantissa, exponent = np.frexp(x)
     is_small = mantissa < math.sqrt(0.5)
     e = (exponent - is_small).astype(np.float64)
-    f = np.where(is_small, mantissa + mantissa, mantissa) - 1.0
+    doubled = np.where(is_small, mantissa + mantissa, mantissa)
+    f = doubled - 1.0
     return e, f
 
 
@@ -129,10 +151,12 @@ def ln_f64(x: F64s) -> F64s:
     divisor, divisor_low = exact_sum(2.0, f)
     s = f / divisor
     product, lost = exact_product(s, divisor)
-    s_low = (((f - product) - lost) - s * divisor_low) / divisor
+    lost_of_s = (f - product) - lost
+    s_low = (lost_of_s - s * divisor_low) / divisor
     z = s * s
     high, low = exact_sum(e * c.LN2_HIGH, 2.0 * s)
-    rest = s * z * _series(_LN_SERIES, z) + (2.0 * s_low + e * c.LN2_LOW)
+    small = 2.0 * s_low + e * c.LN2_LOW
+    rest = s * z * _series(_LN_SERIES, z) + small
     result: F64s = high + (low + rest)
     return result
 
@@ -147,17 +171,20 @@ def log1p_f64(x: F64s) -> F64s:
     z = s * s
     half = 0.5 * f * f
     # ln(1 + f) is f, less half, and a rest that is small against both.
-    rest = s * (half + z * _series(_LN_SERIES, z))
-    result: F64s = e * c.LN2_HIGH - ((half - (rest + e * c.LN2_LOW)) - f)
+    series = _series(_LN_SERIES, z)
+    rest = s * (half + z * series)
+    rest = rest + e * c.LN2_LOW
+    result: F64s = e * c.LN2_HIGH - ((half - rest) - f)
     return result
 
 
 def sin_cos_f64(x: F64s) -> tuple[F64s, F64s]:
     """The sine and cosine of x from 0 to 2 pi, within an ulp."""
     n = np.rint(x * (2 / math.pi))
+    first, second, third = _HALF_PI
     # Exact, also near the multiples of pi / 2, of which the rest is all that counts.
-    high, low = exact_sum(x - n * _HALF_PI[0], -n * _HALF_PI[1])
-    r, low = exact_sum(high, low - n * _HALF_PI[2])
+    high, low = exact_sum(x - n * first, -n * second)
+    r, low = exact_sum(high, low - n * third)
     z, z_low = exact_product(r, r)
 
     # r - r^3 / 3! + r^5 / 5! - ...
@@ -178,7 +205,8 @@ def sin_cos_f64(x: F64s) -> tuple[F64s, F64s]:
     powers = square * z * _series(_COS_SERIES, z)
     rest = rest + (powers - r * low)
     cosine = cosine + rest
-    return _turned(sine, cosine, n.astype(np.int64))
+    turns = n.astype(np.int64)
+    return _turned(sine, cosine, turns)
 
 
 def _turned(sine: Any, cosine: Any, turn: Any) -> tuple[Any, Any]:
@@ -186,4 +214,6 @@ def _turned(sine: Any, cosine: Any, turn: Any) -> tuple[Any, Any]:
     is_odd = turn & 1 != 0
     one: Any = np.where(is_odd, cosine, sine)
     other: Any = np.where(is_odd, sine, cosine)
-    return np.where(turn & 2, -one, one), np.where((turn + 1) & 2, -other, other)
+    sine_of_sum = np.where(turn & 2, -one, one)
+    cosine_of_sum = np.where((turn + 1) & 2, -other, other)
+    return sine_of_sum, cosine_of_sum

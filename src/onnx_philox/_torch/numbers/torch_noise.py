@@ -34,7 +34,9 @@ class _OnCpu:
 
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:  # noqa: ARG002
         drawn = np.empty(count, values.dtype)
-        standard = Normal(np.zeros((), values.dtype), np.ones((), values.dtype))
+        mean = np.zeros((), values.dtype)
+        scale = np.ones((), values.dtype)
+        standard = Normal(mean, scale)
         self._words = torch_draw.draw_from(self._words, values, standard, drawn)
         return drawn
 
@@ -48,10 +50,12 @@ class _OnCard:
         self._offset = 0
 
     def words(self) -> NDArray[np.uint32]:
-        return cuda.state_of_thread(self._seed, self._offset).to_array()
+        state = cuda.state_of_thread(self._seed, self._offset)
+        return state.to_array()
 
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
-        drawn, self._offset = cuda.normal(owner, self._seed, self._offset, count, self._gpu)
+        drawn, after = cuda.normal(owner, self._seed, self._offset, count, self._gpu)
+        self._offset = after
         return drawn.astype(values.dtype, copy=False)
 
 
@@ -63,7 +67,7 @@ class TorchNoise(Noise):
 
     Args:
         owner: The function that a refusal names.
-        generators: They.
+        generators: One for all tensors, or one for each row.
         by_rows: Whether each is for a row.
     """
 
@@ -86,22 +90,38 @@ class TorchNoise(Noise):
         count = len(self._generators)
         size = math.prod(dimensions) // max(count, 1)
         rows = [_drawn(self._owner, g, size, F32) for g in self._generators]
-        return np.array(rows, np.float32).reshape(dimensions)
+        drawn = np.array(rows, np.float32)
+        return drawn.reshape(dimensions)
 
 
-def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise | None:
+def noise_of(
+    owner: str,
+    seed: Any,
+    like: Any,
+    gpu: Any,
+) -> Noise | None:
     """See `_numbers.sequential_normals.noise_of`; None for what is not torch's."""
     if not isinstance(like, str) or like not in ("torch", "torch_cuda"):
         return None
-    card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
+    is_card = like == "torch_cuda"
+    card = _card(owner, gpu, f"like={like!r}", is_card=is_card)
     if not is_several(seed):
         generator = _generator(owner, "seed", seed, like, card)
         return TorchNoise(owner, [generator], by_rows=False)
-    generators = [_generator(owner, f"seed[{i}]", s, like, card) for i, s in enumerate(seed)]
+    generators = []
+    for i, seed_of_row in enumerate(seed):
+        generator = _generator(owner, f"seed[{i}]", seed_of_row, like, card)
+        generators.append(generator)
     return TorchNoise(owner, generators, by_rows=True)
 
 
-def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None:
+def _card(
+    owner: str,
+    gpu: Any,
+    drawn_with: str,
+    *,
+    is_card: bool,
+) -> Gpu | None:
     """The card that a caller names; refused where none draws."""
     card = cuda.gpu_of(owner, gpu)
     if card is not None and not is_card:
@@ -109,12 +129,19 @@ def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None
     return card
 
 
-def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) -> _NoiseSource:
+def _generator(
+    owner: str,
+    name: str,
+    seed: Any,
+    like: str,
+    card: Gpu | None,
+) -> _NoiseSource:
     if like == "torch" and isinstance(seed, TorchState):
         return _OnCpu(seed)
     checked = torch_seed(owner, name, seed)
     if like == "torch":
-        return _OnCpu(TorchState.from_seed(checked))
+        state = TorchState.from_seed(checked)
+        return _OnCpu(state)
     return _OnCard(checked, card)
 
 
@@ -169,12 +196,15 @@ def torch_noise(
         allowed = f"one of {names} with device={kind!r}"
         remedy = "Pass one of them, or that type of NumPy's or torch's."
         refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, remedy)
-    card = _card(_TORCH_NOISE, gpu, f"device={kind!r}", is_card=kind == "cuda")
+    is_card = kind == "cuda"
+    card = _card(_TORCH_NOISE, gpu, f"device={kind!r}", is_card=is_card)
     dimensions = arguments.shape_array(_TORCH_NOISE, shape).tolist()
     _check_size(_TORCH_NOISE, dimensions, values)
-    like = "torch" if kind == "cpu" else "torch_cuda"
+    like = "torch_cuda" if is_card else "torch"
     generator = _generator(_TORCH_NOISE, "seed", seed, like, card)
-    drawn = _drawn(_TORCH_NOISE, generator, math.prod(dimensions), values)
+    count = math.prod(dimensions)
+    drawn = _drawn(_TORCH_NOISE, generator, count, values)
+    return drawn.reshape(dimensions)
     return drawn.reshape(dimensions)
 
 
@@ -182,17 +212,22 @@ def _type_of(dtype: Any) -> ElementType | None:
     """A type by our name, or by NumPy's or torch's; None if it is none of them."""
     if isinstance(dtype, np.dtype | type):
         try:
-            dtype = np.dtype(dtype)
+            wanted = np.dtype(dtype)
         except TypeError:
             return None
-        return next((t for t in BY_NAME.values() if t.dtype == dtype), None)
+        return next((t for t in BY_NAME.values() if t.dtype == wanted), None)
     # A `torch.dtype` is known by its text: torch need not be installed.
     name = str(dtype).removeprefix("torch.")
     return next((t for t in BY_NAME.values() if name in (t.name, t.dtype.name)), None)
 
 
 @float_environment.kept()
-def _drawn(owner: str, generator: _NoiseSource, count: int, values: ElementType) -> NDArray[Any]:
+def _drawn(
+    owner: str,
+    generator: _NoiseSource,
+    count: int,
+    values: ElementType,
+) -> NDArray[Any]:
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
         try:
@@ -204,11 +239,13 @@ def _drawn(owner: str, generator: _NoiseSource, count: int, values: ElementType)
 def _check_size(owner: str, dimensions: list[int], values: ElementType) -> None:
     """Refuses dimensions that are wrong, or more than memory can hold."""
     what = "input 'shape'"
-    checks.check_rank(owner, what, len(dimensions))
+    rank = len(dimensions)
+    checks.check_rank(owner, what, rank)
     checks.check_dimensions(owner, what, dimensions, values)
     try:
         # Two copies: the values, and what they are copied from.
         checks.check_memory(owner, dimensions, values, is_copied=True)
     except RefusalError as error:
         # Drawing in parts would give different numbers, so the remedy differs.
-        refuse(owner, error.what, error.given, error.allowed, "Draw a smaller tensor.")
+        remedy = "Draw a smaller tensor."
+        refuse(owner, error.what, error.given, error.allowed, remedy)

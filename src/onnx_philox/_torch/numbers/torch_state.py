@@ -104,7 +104,9 @@ class TorchState:
             ValueError: `seed` is out of its range.
         """
         seed = torch_seed(_FROM_SEED, "seed", seed)
-        return cls._of(words_of_seeds(np.array([seed], np.uint64))[0])
+        seeds = np.array([seed], np.uint64)
+        words = words_of_seeds(seeds)
+        return cls._of(words[0])
 
     @classmethod
     def from_torch(cls, state: Any) -> TorchState:
@@ -133,19 +135,20 @@ class TorchState:
         for name in ("seeded", "is_cached"):
             if record[name] not in (0, 1):
                 _refuse_bytes(f"the state's {name}", record[name], "0 or 1")
-        if record["words"].max() >= 2**32:
-            _refuse_bytes("a word of the state", record["words"].max(), "less than 2^32")
+        largest = record["words"].max()
+        if largest >= 2**32:
+            _refuse_bytes("a word of the state", largest, "less than 2^32")
         left = int(record["left"])
         after = int(record["next"])
         # Checked before they become words of 32 bits.
         _check_place(_FROM_TORCH, left, after)
         array = np.zeros(TORCH_STATE_WORDS, np.uint32)
-        array[:2] = record["seed"].reshape(1).astype("<u8").view("<u4")
+        array[:2] = _two_words(record["seed"], "<u8")
         array[_LEFT] = left
         array[_SEEDED] = record["seeded"]
         array[_NEXT] = after
         array[_WORDS:_NORMAL] = record["words"]
-        array[_NORMAL:_IS_CACHED] = record["normal"].reshape(1).astype("<f8").view("<u4")
+        array[_NORMAL:_IS_CACHED] = _two_words(record["normal"], "<f8")
         array[_IS_CACHED] = record["is_cached"]
         return cls._checked(_FROM_TORCH, array)
 
@@ -158,9 +161,12 @@ class TorchState:
         record = np.zeros(1, _RECORD)
         array = self._array.astype("<u4")
         record["seed"] = array[:2].view("<u8")
-        record["left"], record["seeded"], record["next"] = array[[_LEFT, _SEEDED, _NEXT]]
+        record["left"] = array[_LEFT]
+        record["seeded"] = array[_SEEDED]
+        record["next"] = array[_NEXT]
         record["words"] = array[_WORDS:_NORMAL]
-        record["normal"] = np.ascontiguousarray(array[_NORMAL:_IS_CACHED]).view("<f8")
+        normal = np.ascontiguousarray(array[_NORMAL:_IS_CACHED])
+        record["normal"] = normal.view("<f8")
         record["is_cached"] = array[_IS_CACHED]
         return record.view(np.uint8)
 
@@ -181,7 +187,8 @@ class TorchState:
             remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
         fits = partial(is_one_state, words=TORCH_STATE_WORDS)
         words = states_array(_FROM_ARRAY, "the array", given, fits, _SHAPE_RULE, remedy)
-        return cls._checked(_FROM_ARRAY, words.reshape(-1).copy())
+        array = words.reshape(-1)
+        return cls._checked(_FROM_ARRAY, array.copy())
 
     def to_array(self) -> NDArray[np.uint32]:
         """The state as 632 words of uint32, of 64-bit numbers the least significant word first.
@@ -228,7 +235,8 @@ class TorchState:
         if not is_right:
             allowed = f"{TORCH_STATE_WORDS} words of 32 bits"
             refuse(_FROM_JSON, "the state", shown(words), allowed, remedy)
-        return cls._checked(_FROM_JSON, np.array(words, np.uint32))
+        array = np.array(words, np.uint32)
+        return cls._checked(_FROM_JSON, array)
 
     def to_json(self) -> str:
         """The state as JSON, for a checkpoint: any machine can go on from it.
@@ -236,8 +244,12 @@ class TorchState:
         Returns:
             One object, with the 632 words under "state", as in a checkpoint of `Pipeline`.
         """
-        state = self._array.tolist()
-        return json.dumps({"onnx_philox": _JSON_VERSION, "alignment": PYTORCH, "state": state})
+        content = {
+            "onnx_philox": _JSON_VERSION,
+            "alignment": PYTORCH,
+            "state": self._array.tolist(),
+        }
+        return json.dumps(content)
 
     @property
     def seed(self) -> int:
@@ -251,9 +263,7 @@ class TorchState:
         """The second normal of a pair, if the next draw of single normals begins with it."""
         if not self._array[_IS_CACHED]:
             return None
-        low, high = self._array[_NORMAL:_IS_CACHED].tolist()
-        bits = np.uint64(low | high << 32)
-        return float(bits.view(np.float64))
+        return _normal_of(self._array)
 
     @classmethod
     def _checked(cls, owner: str, array: NDArray[np.uint32]) -> TorchState:
@@ -306,7 +316,8 @@ class TorchState:
             allowed = "None or True, since a state is immutable"
             refuse("TorchState", "copy", copy, allowed, "Leave it out.")
         wanted = np.uint32 if dtype is None else dtype
-        return self.to_array().astype(wanted, copy=False)
+        words = self.to_array()
+        return words.astype(wanted, copy=False)
 
 
 # Pickles name the public place, whatever module the class is in.
@@ -320,7 +331,8 @@ def torch_seed(owner: str, name: str, given: Any) -> int:
         TypeError: It is no integer.
         ValueError: It is not from 0 to 2^64-1.
     """
-    if isinstance(given, int | np.integer) and -(2**63) <= given < 0:
+    is_negative = isinstance(given, int | np.integer) and -(2**63) <= given < 0
+    if is_negative:
         remedy = f"torch takes it for {int(given) + 2**64}: pass that."
         refuse(owner, name, given, "an integer from 0 to 2^64-1", remedy)
     return integer(owner, name, given, 2**64)
@@ -330,7 +342,8 @@ def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
     """The words of the state of each of many seeds, checked ones."""
     words = np.empty((len(seeds), TORCH_STATE_WORDS), np.uint32)
     if _native.HAS_TORCH_STATES:
-        _native.torch_states(np.ascontiguousarray(seeds, np.uint64), words)
+        contiguous = np.ascontiguousarray(seeds, np.uint64)
+        _native.torch_states(contiguous, words)
     else:
         for row, seed in zip(words, seeds.tolist(), strict=True):
             row[:] = _seeded(seed)
@@ -339,9 +352,11 @@ def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
 
 def _seeded(seed: int) -> NDArray[np.uint32]:
     array = np.zeros(TORCH_STATE_WORDS, np.uint32)
-    array[:2] = seed & 0xFFFFFFFF, seed >> 32
+    low_seed = seed & 0xFFFFFFFF
+    array[0] = low_seed
+    array[1] = seed >> 32
     array[[_LEFT, _SEEDED]] = 1
-    array[_WORDS:_NORMAL] = mt19937.seeded(seed & 0xFFFFFFFF)
+    array[_WORDS:_NORMAL] = mt19937.seeded(low_seed)
     return array
 
 
@@ -359,13 +374,31 @@ def state_after(
     """The state with the words of an engine that has drawn, if one has, and a cached normal."""
     array = state.to_array()
     if engine is not None:
-        array[_WORDS:_NORMAL], used = engine.state()
+        words, used = engine.state()
+        array[_WORDS:_NORMAL] = words
         array[_LEFT] = mt19937.BLOCK + 1 - used
         array[_NEXT] = used
     if normal != state.normal:
-        bits = 0 if normal is None else int(np.float64(normal).view(np.uint64))
-        array[_NORMAL:] = bits & 0xFFFFFFFF, bits >> 32, normal is not None
+        is_cached = normal is not None
+        array[_NORMAL:_IS_CACHED] = 0
+        if is_cached:
+            array[_NORMAL:_IS_CACHED] = _two_words(np.float64(normal), "<f8")
+        array[_IS_CACHED] = is_cached
     return TorchState.from_array(array)
+
+
+def _two_words(number: Any, dtype: str) -> NDArray[np.uint32]:
+    """The words of a number of 64 bits in a record, the least significant first."""
+    wide = number.reshape(1).astype(dtype)
+    words: NDArray[np.uint32] = wide.view("<u4")
+    return words
+
+
+def _normal_of(words: NDArray[np.uint32]) -> float:
+    """The cached normal in the words of a state."""
+    low, high = words[_NORMAL:_IS_CACHED].tolist()
+    bits = np.uint64(low | high << 32)
+    return float(bits.view(np.float64))
 
 
 def _bytes_of(state: Any) -> bytes:
@@ -396,28 +429,40 @@ def check_states(owner: str, words: NDArray[np.uint32]) -> None:
         place = ""
         if len(states) > 1:
             place = f" in row {row}"
-        _check_place(owner, int(state[_LEFT]), int(state[_NEXT]), place)
+        left = int(state[_LEFT])
+        after = int(state[_NEXT])
+        _check_place(owner, left, after, place)
         seeded = state[_SEEDED]
         if seeded != 1:
             _refuse_damaged(owner, "seeded", f"{seeded}{place}", say.ONE)
         is_cached = state[_IS_CACHED]
         if is_cached > 1:
             _refuse_damaged(owner, "is_cached", f"{is_cached}{place}", say.ZERO_OR_ONE)
-        low, high = state[_NORMAL:_IS_CACHED].tolist()
-        bits = np.uint64(low | high << 32)
-        normal = float(bits.view(np.float64))
+        normal = _normal_of(state)
         if is_cached and not np.isfinite(normal):
             _refuse_damaged(owner, "cached normal", f"{normal}{place}", say.FINITE)
 
 
-def _refuse_damaged(owner: str, name: str, given: Any, allowed: str) -> NoReturn:
-    refuse(owner, say.STATE_PART.format(name), given, allowed, say.TAKE_STATE_AGAIN)
+def _refuse_damaged(
+    owner: str,
+    name: str,
+    given: Any,
+    allowed: str,
+) -> NoReturn:
+    part = say.STATE_PART.format(name)
+    refuse(owner, part, given, allowed, say.TAKE_STATE_AGAIN)
 
 
-def _check_place(owner: str, left: int, after: int, place: str = "") -> None:
+def _check_place(
+    owner: str,
+    left: int,
+    after: int,
+    place: str = "",
+) -> None:
     """Refuses places in the block that no generator reaches; torch would read beyond its words."""
     if not 0 <= after <= mt19937.BLOCK:
         _refuse_damaged(owner, "next", f"{after}{place}", say.NEXT_WORD)
     # With one word left, the block is spent: the next draw makes a new one.
     if left != 1 and left + after != mt19937.BLOCK + 1:
-        _refuse_damaged(owner, "left", f"{left}{place}", say.WORDS_LEFT.format(after))
+        allowed = say.WORDS_LEFT.format(after)
+        _refuse_damaged(owner, "left", f"{left}{place}", allowed)

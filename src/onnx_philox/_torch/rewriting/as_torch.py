@@ -57,7 +57,13 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
     if random.kept is not None:
         allowed = "left out with alignment 'pytorch', since they say numbers of Philox"
         remedy = "Remove them, or rewrite the model without alignment."
-        checks.refuse(random.site.title, "the seeds", str(random.kept), allowed, remedy)
+        checks.refuse(
+            random.site.title,
+            "the seeds",
+            str(random.kept),
+            allowed,
+            remedy,
+        )
     if _is_by_hand(random):
         # Written so by hand: it says already what it draws.
         return random
@@ -76,7 +82,13 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         names = [op.name for op in OPERATORS.values() if ALIGNMENT in op.attributes]
         allowed = f"one of {', '.join(names)}, with alignment 'pytorch'"
         remedy = "Rewrite the model without alignment: no other draws follow torch's rules."
-        checks.refuse(title, "what draws in its place", operator.name, allowed, remedy)
+        checks.refuse(
+            title,
+            "what draws in its place",
+            operator.name,
+            allowed,
+            remedy,
+        )
     if isinstance(replacement, BernoulliReplacement) and replacement.probabilities is F64:
         allowed = "a tensor of f32, f16 or bf16, with alignment 'pytorch'"
         remedy = "Put a Cast to f32 before it."
@@ -166,7 +178,8 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
     kept = work.numpy().type(1 - np.float64(ratio.item()))
     scale = 1 / kept if kept else kept
     # Rounded to the type of the data, in which torch holds it.
-    scale = scale.astype(dtype.numpy()).astype(work.numpy())
+    scale = scale.astype(dtype.numpy())
+    scale = scale.astype(work.numpy())
     # Not by Where: OpenVINO's plugin refuses one of booleans, fused with what computes in bf16.
     ones = emitter.cast("ones", mask, work)
     each = emitter.constant("scale", scale)
@@ -257,7 +270,10 @@ def transposed(model: ir.Model) -> set[ir.Value]:
 
 
 def warn(
-    random: Replaceable, types: Types, rows: int | None, transposed: Container[ir.Value]
+    random: Replaceable,
+    types: Types,
+    rows: int | None,
+    transposed: Container[ir.Value],
 ) -> None:
     """Warns of a draw like a transposed tensor, where the exporter did not know its strides.
 
@@ -276,7 +292,8 @@ def warn(
     tensor = filled(node)
     if tensor is None or tensor not in transposed:
         return
-    if any(list(o) != sorted(o) for o in _orders(tensor, types, rows)):
+    orders = [list(order) for order in _orders(tensor, types, rows)]
+    if any(order != sorted(order) for order in orders):
         warnings.warn(
             f"{random.site.title}: the numbers may not be torch's. It draws like a transposed "
             "tensor, and torch fills memory, whose order a file does not show. Export the module "
@@ -293,8 +310,9 @@ def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequenc
     shape = types.shape(value)
     if shape is None:
         return
-    wide = [i for i, d in enumerate(shape) if d != 1 and i != rows]
-    left: list[tuple[ir.Value, tuple[int, ...]]] = [(value, tuple(range(len(shape))))]
+    wide = [axis for axis, size in enumerate(shape) if size != 1 and axis != rows]
+    every = tuple(range(len(shape)))
+    left: list[tuple[ir.Value, tuple[int, ...]]] = [(value, every)]
     for _ in range(_MOST_NODES):
         if not left:
             return
@@ -307,7 +325,8 @@ def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequenc
         if node.op_type == "Transpose" and node.inputs[0] is not None:
             perm = node.attributes.get_ints("perm", tuple(reversed(order)))
             if len(perm) == len(order):
-                left.append((node.inputs[0], tuple(perm[i] for i in order)))
+                turned = tuple(perm[i] for i in order)
+                left.append((node.inputs[0], turned))
                 continue
         if node.op_type not in _KEEPS_ORDER:
             yield of_wide

@@ -65,7 +65,8 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
             return absorbed
         _refuse(random, f"torch's {name}, as a float")
     operator = replacement.operator
-    if name and operator is not RANDOM_DROPOUT and DRAWN_BY.get(name) is not operator:
+    is_other = DRAWN_BY.get(name) is not operator
+    if name and is_other and operator is not RANDOM_DROPOUT:
         _refuse(random, f"torch's {name}, as {operator.name}", name)
     if operator is RANDOM_CATEGORICAL and _is_half(input_of(node, 0), types):
         given = "weights of 16 bits, whose race torch runs in 16 bits"
@@ -103,7 +104,8 @@ def warn_of_attention(node: ir.Node) -> None:
     number = None if ratio is None else constant(ratio)
     readers = {use.node.op_type for use in node.outputs[0].uses()}
     is_attention = producer is not None and producer.op_type == "Softmax" and "MatMul" in readers
-    if is_attention and number is not None and number.size == 1 and number.item() > 0:
+    has_ratio = number is not None and number.size == 1 and number.item() > 0
+    if is_attention and has_ratio:
         warnings.warn(
             f"{label(node)}: the numbers may not be torch's. It drops nothing, since it has no "
             "training_mode: so torch's older exporter writes the dropout of "
@@ -144,7 +146,8 @@ def widest(number: NDArray[Any], doubles: list[float], otherwise: float) -> NDAr
 
 def noted(node: ir.Node) -> list[float]:
     """The numbers of the call that torch's exporter noted on a node, as doubles."""
-    found = re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?", node.metadata_props.get(NOTE, ""))
+    note = node.metadata_props.get(NOTE, "")
+    found = re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?", note)
     return [float(number) for number in found]
 
 
@@ -177,7 +180,8 @@ def _is_half(value: ir.Value, types: Types) -> bool:
         producer = value.producer()
         if producer is None or producer.op_type not in ("Cast", "Log", "Unsqueeze"):
             return False
-        if call_of(producer) and not call_of(producer).startswith("multinomial."):
+        call = call_of(producer)
+        if call and not call.startswith("multinomial."):
             # The module itself casts them.
             return False
         value = input_of(producer, 0)
@@ -200,12 +204,13 @@ def _pattern(random: Replaceable, types: Types) -> str:
                 "torch.normal of any type"
             )
         return ""
-    readers = {use.node.op_type: use.node for use in node.outputs[0].uses()}
-    if any(u.node.op_type == "PRelu" and u.idx == 1 for u in node.outputs[0].uses()):
+    uses = list(node.outputs[0].uses())
+    readers = {use.node.op_type for use in uses}
+    if any(use.node.op_type == "PRelu" and use.idx == 1 for use in uses):
         return "a uniform that is the slopes of PRelu, as in rrelu"
     if "Tan" in names:
         return "a uniform that goes through Tan, as in cauchy_"
-    if {"GreaterOrEqual", "Log"} == readers.keys():
+    if readers == {"GreaterOrEqual", "Log"}:
         return "a uniform that is compared and goes through Log, as in exponential_"
     if "Log" in names and "Floor" in names[names.index("Log") :]:
         return "a uniform that goes through Log and Floor, as in geometric_"
@@ -213,15 +218,19 @@ def _pattern(random: Replaceable, types: Types) -> str:
         # The note says that it is a float.
         return ""
     is_cast = names[:1] == ["Cast"] and types(following[0].outputs[0]) in _WHOLE
-    if is_cast or isinstance(
-        patterns.absorb(random, types).replacement, patterns.IntegerReplacement
-    ):
+    if not is_cast:
+        absorbed = patterns.absorb(random, types).replacement
+        is_cast = isinstance(absorbed, patterns.IntegerReplacement)
+    if is_cast:
         return "a uniform that is rounded to an integer, as in randint"
     if len(following) > 1 and node.op_type.endswith("Like") and names[1] == "Cast":
         compared = following[0]
+        if len(compared.inputs) != 2:
+            return ""
         index = list(compared.inputs).index(node.outputs[0])
-        p = constant(input_of(compared, 1 - index)) if len(compared.inputs) == 2 else None
-        if (names[0], index) in COMPARISONS and p is not None and p.size == 1:
+        p = constant(input_of(compared, 1 - index))
+        is_comparison = (names[0], index) in COMPARISONS
+        if is_comparison and p is not None and p.size == 1:
             return "a uniform that is compared with a number and cast, as in bernoulli_"
     return ""
 
@@ -229,7 +238,8 @@ def _pattern(random: Replaceable, types: Types) -> str:
 def _is_normal_of_double(random: Replaceable) -> bool:
     """Whether a normal is of f64, and like a constant: that is its mean, which is a double."""
     node = random.site.node
-    if not node.op_type.endswith("Like") or random.replacement.dtype is not ir.DataType.DOUBLE:
+    is_double = random.replacement.dtype is ir.DataType.DOUBLE
+    if not is_double or not node.op_type.endswith("Like"):
         return False
     like = input_of(node, 0)
     producer = like.producer()
@@ -245,13 +255,20 @@ def _following(node: ir.Node) -> Iterator[ir.Node]:
         if len(uses) != 1 or uses[0].node.domain not in STANDARD_DOMAINS:
             return
         node, index = uses[0]
-        others = (value for i, value in enumerate(node.inputs) if i != index and value is not None)
-        if any(constant(value) is None for value in others):
-            return
+        for place, value in enumerate(node.inputs):
+            if value is None or place == index:
+                continue
+            if constant(value) is None:
+                return
         yield node
 
 
-def _refuse(random: Replaceable, given: str, name: str = "", way_out: str = "") -> NoReturn:
+def _refuse(
+    random: Replaceable,
+    given: str,
+    name: str = "",
+    way_out: str = "",
+) -> NoReturn:
     entry = entry_of(name)
     remedy = "Export the module with onnx_philox.torch.export, which keeps torch's calls."
     if isinstance(random.replacement, AwaitingReplacement):

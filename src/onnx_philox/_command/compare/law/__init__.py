@@ -3,14 +3,15 @@
 Both run many times in one runtime, with equal inputs, and run k of the one stands beside run k of
 the other. `running` runs them, as long as `clock` says; `noise` feeds an original that takes its
 noise as an input. `runs` gathers and counts, and `watched` does so for an output, by what
-`reference` takes from the first runs. `statistics` and `bounds` hold the tests. `changes` says what
-differs, `least` and `seen` what would have been seen, and `faults` what the runtime does wrong with
-the original. `printed` prints, and `page` draws.
+`first_runs` takes from the first ones. `statistics` and `bounds` hold the tests. `changes` says
+what differs, `least` and `seen` what would have been seen. `faults_of_original` says what the
+runtime does wrong with the original, and which differences that explains; `reached` knows which
+outputs read a random node. `law_report` prints, and `law_page` draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -18,10 +19,10 @@ from pathlib import Path
 from onnx_philox._command import inside_model, paths
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.clock import Clock
-from onnx_philox._command.compare.law.faults import of_original
+from onnx_philox._command.compare.law.faults_of_original import of_original
+from onnx_philox._command.compare.law.law_page import write_page
+from onnx_philox._command.compare.law.law_report import ComparedLaws, OpenBatch
 from onnx_philox._command.compare.law.noise import FedInputs, FedServing
-from onnx_philox._command.compare.law.page import write_page
-from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.running import Running, check_same
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.draw_option import with_draws
@@ -31,8 +32,9 @@ from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.port import ArgumentError, Port
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 __all__ = ["ComparedLaws", "compare_laws", "write_page"]
 
@@ -67,29 +69,31 @@ def compare_laws(
     loading.check_once("--device", devices, "here")
     given = paths.given("compare", model)
     given_original = paths.given("compare", original)
-    taken = inside_model.inside(given).inputs
-    # What the model still takes as an input becomes a draw first, as without --original.
-    still = {name: law for name, law in wanted.draw.items() if name in taken}
     clock = Clock(wanted.runs, seconds, progress)
-    with with_draws(given, still) as served:
+    with (
+        look(given) as seen,
+        look(given_original) as seen_original,
+        # What the model still takes as an input becomes a draw first, as without --original.
+        with_draws(seen, _still_inputs(seen, wanted.draw)) as served,
+    ):
         inside = inside_model.inside(served)
         inside.check_rewritten(model, wanted.seed)
-        runtime = next(iter(runtimes), None) or _first_runtime(served, given_original)
+        inside_original = inside_model.inside(seen_original)
+        runtime = next(iter(runtimes), None) or _first_runtime(served.given, given_original)
         precision = next(iter(precisions), None) or loading.precision_in(runtime)
         device = next(iter(devices), loading.Settings.device)
         settings = loading.Settings(precision=precision, device=device)
-        before = loading.load_model(given_original, runtime, settings)
+        before = loading.load_model(seen_original, runtime, settings)
         after = loading.load_model(served, runtime, settings)
         noise = FedInputs(before.inputs, wanted.draw, after.inputs, wanted.first_run)
         _check_inputs(noise.others, after.inputs, set(inside.inputs))
         of_original_alone = replace(wanted, first_run=0)
-        inside_original = inside_model.inside(given_original)
         olds = FedServing(before, of_original_alone, inside_original, noise)
         news = Serving(after, wanted, inside, like=olds)
         both = Running(olds, news, tolerances or Tolerances())
         # It tries the original's nodes, which takes seconds.
-        known = cache(partial(of_original, original, runtime))
-        look = both.run(clock, may_end=may_end, has_faults=lambda: bool(known().faults))
+        known = cache(partial(of_original, seen_original, runtime))
+        looked = both.run(clock, may_end=may_end, has_faults=lambda: bool(known().faults))
     report = ComparedLaws(
         model,
         original,
@@ -97,24 +101,39 @@ def compare_laws(
         seed=(wanted.seed or 0) if inside.takes_seed else None,
         filled=olds.filled,
         paired=both.paired,
-        look=look,
-        seen=Shown(both.paired, look),
+        look=looked,
+        seen=Shown(both.paired, looked),
         times=clock.times(),
         not_compared=both.not_compared,
         fed=[f"{name}={law}" for name, law in wanted.draw.items()],
+        batch=_open_batch(noise.others, olds.inputs),
     )
     if report.changes or report.repeats:
         progress(wanted.runs, wanted.runs, "trying the original's random nodes")
-        found = known()
-        report.nodes = found.nodes
-        report.faults = found.faults
+        report.of_original = known()
     return report
+
+
+def _still_inputs(seen: ModelLook, draw: Mapping[str, str]) -> dict[str, str]:
+    """Of the inputs that are to be drawn those that the model still takes."""
+    taken = inside_model.inside(seen).inputs
+    return {name: law for name, law in draw.items() if name in taken}
 
 
 def _first_runtime(given: Given, given_original: Given) -> str:
     """The name of the first runtime that takes files of both forms."""
     has_ir = given.of_openvino or given_original.of_openvino
     return next(each.name for each in RUNTIMES.values() if each.takes_ir or not has_ir)
+
+
+def _open_batch(ports: Sequence[Port], given: Arrays) -> OpenBatch | None:
+    """The first input whose first dimension the original leaves open."""
+    for port in ports:
+        # Integers without rows may be a shape.
+        is_of_rows = port.dtype is not None and (port.dtype.kind == "f" or port.rank > 1)
+        if port.name in given and is_of_rows and port.has_open_batch:
+            return OpenBatch(port.name, given[port.name].shape[0])
+    return None
 
 
 def _check_inputs(before: Sequence[Port], after: Sequence[Port], inside: Set[str]) -> None:

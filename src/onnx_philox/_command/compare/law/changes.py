@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._command.compare.law.change import Change, GoTogether, OfValues, Quantile
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Least, Shown
 from onnx_philox._command.compare.law.watched import (
@@ -36,28 +38,31 @@ _STANDARD_ERRORS = 6
 _ROUNDING = 1e-9
 
 
-def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
+def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[Change]:
     """What differs: in each output, then of which go together."""
-    said = []
+    found: list[Change] = []
     for number, output in enumerate(runs.outputs):
-        said += _of_output(output, number, look, seen.outputs[number])
-    said += _ChangesTogether(runs, look, seen).lines()
-    if look.is_any and not said:
-        said.append("which values go together differs, in what no correlation says")
-    return said
+        found += _of_output(output, number, look, seen.outputs[number])
+    found += _ChangesTogether(runs, look, seen).found()
+    if look.is_any and not found:
+        names = tuple(output.name for output in runs.outputs)
+        text = "which values go together differs, in what no correlation says"
+        found.append(Change(text, names))
+    return found
 
 
-def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> list[str]:
+def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> list[Change]:
     """What differs in an output; that a run repeats the last where nothing else says it."""
     if not look.repeats[number]:
-        return _Changed(output, number, look, least).lines()
-    lines = []
+        return _Changed(output, number, look, least).found()
+    found: list[Change] = []
     if not any(side.always_repeats for side in output.sides):
-        lines = _Changed(output, number, look, least).lines()
-    if not lines:
+        found = _Changed(output, number, look, least).found()
+    if not found:
         was, now = output.repeating[0] / output.pairs
-        lines = [f"{output.name}: as in the run before it in {shares_in_words(now, was)}"]
-    return lines
+        text = f"{output.name}: as in the run before it in {shares_in_words(now, was)}"
+        found = [Change(text, (output.name,))]
+    return found
 
 
 class _Changed:
@@ -80,23 +85,30 @@ class _Changed:
         for place in np.flatnonzero(look.whole[number]).tolist():
             self._fired.setdefault(output.statistics[place].kind, []).append(place)
 
-    def lines(self) -> list[str]:
-        """A sentence for each difference."""
+    def found(self) -> list[Change]:
+        """Each difference."""
         if SIZE in self._fired or SHAPE in self._fired:
-            return [self._shape()]
+            return [Change(self._shape(), (self._output.name,))]
         not_finite = self._fired.get(INFINITE, []) + self._fired.get(NOT_A_NUMBER, [])
         if not_finite:
-            return [self._not_finite(place) for place in not_finite]
-        lines = [*self._mean(), *self._spread(), *self._share()]
+            return [Change(self._not_finite(place), (self._output.name,)) for place in not_finite]
+        found = [*self._mean(), *self._spread(), *self._share()]
         if self._is_beyond_moments():
-            lines.insert(0, self._below())
-        if lines:
-            return lines
+            found.insert(0, self._below())
+        if found:
+            return found
         if self._differing.any():
             return [self._element()]
         if self._fired:
-            return [f"{self._output.name}: how far its values lie from their mean differs"]
+            return [self._of_whole("how far its values lie from their mean differs")]
         return []
+
+    def _of_whole(self, text: str) -> OfValues:
+        """A difference of all elements."""
+        # Of a single element it is also one of that.
+        elements = frozenset((0,)) if self._output.size == 1 else None
+        name = self._output.name
+        return OfValues(f"{name}: {text}", (name,), elements)
 
     def _strongest(self, *kinds: str) -> float:
         places = [place for kind in kinds for place in self._fired.get(kind, [])]
@@ -132,7 +144,7 @@ class _Changed:
         apart = self._output.places_of(~self._rest)
         return np.asarray(np.delete(sums, apart, axis=1)) / self._runs
 
-    def _mean(self) -> Iterator[str]:
+    def _mean(self) -> Iterator[Change]:
         if MEAN not in self._fired:
             return
         means = self._of_rest(self._output.sums)
@@ -140,12 +152,10 @@ class _Changed:
         if abs(shift) < (self._least.shift or 0) / 2:
             return
         was, now = self._output.raw / self._runs
-        yield (
-            f"{self._output.name}: its mean is {now:.4g}, was {was:.4g} "
-            f"(a shift of {shift:.2g} standard deviations)"
-        )
+        shift_in_words = f"a shift of {shift:.2g} standard deviations"
+        yield self._of_whole(f"its mean is {now:.4g}, was {was:.4g} ({shift_in_words})")
 
-    def _spread(self) -> Iterator[str]:
+    def _spread(self) -> Iterator[Change]:
         if SPREAD not in self._fired:
             return
         means = self._of_rest(self._output.sums)
@@ -153,7 +163,7 @@ class _Changed:
         variances = np.maximum(squares - np.square(means), 0)
         was, now = variances.mean(axis=1).tolist()
         if was <= 0:
-            yield f"{self._output.name}: its values vary, and did not"
+            yield self._of_whole("its values vary, and did not")
             return
         ratio = math.sqrt(now / was)
         notable = math.log(self._least.scale or 1) / 2
@@ -161,9 +171,9 @@ class _Changed:
             # What moves the mean moves the mean square, too: a spread must show by itself.
             notable = max(notable, _STANDARD_ERRORS / math.sqrt(self._runs))
         if abs(math.log(max(ratio, _ROUNDING))) > notable:
-            yield f"{self._output.name}: its spread is {ratio:.3g} times what it was"
+            yield self._of_whole(f"its spread is {ratio:.3g} times what it was")
 
-    def _share(self) -> Iterator[str]:
+    def _share(self) -> Iterator[Change]:
         """The share that differs most of those that differ in the rest, too."""
         places = [place for place in self._fired.get(SHARE, []) if self._differs_in_rest(place)]
         if not places:
@@ -171,8 +181,10 @@ class _Changed:
         place = max(places, key=lambda place: abs(self._now(place) - self._was(place)))
         value = self._output.statistics[place].value
         event = "true" if self._output.is_bool else _in_text(value)
-        shares = shares_in_words(self._now(place), self._was(place))
-        yield f"{self._output.name}: {event} in {shares}"
+        now = self._now(place)
+        was = self._was(place)
+        found = self._of_whole(f"{event} in {shares_in_words(now, was)}")
+        yield replace(found, now=now, was=was, error=_error(now, was, self._runs))
 
     def _differs_in_rest(self, place: int) -> bool:
         """Whether a share also differs in the elements which do not differ much by themselves."""
@@ -202,39 +214,35 @@ class _Changed:
         below = self._strongest(BELOW)
         return BELOW in self._fired and below > _FAR * self._strongest(MEAN, SPREAD, SHARE)
 
-    def _below(self) -> str:
+    def _below(self) -> OfValues:
         """The distribution function at a quantile, in the element where it differs most."""
-        output = self._output
-        elements = output.elements
-        place = max(self._fired[BELOW], key=lambda place: float(self._strengths[place]))
-        level = output.statistics[place].level
+        elements = self._output.elements
+        place = max(self._fired[BELOW], key=lambda place: abs(self._now(place) - self._was(place)))
+        level = self._output.statistics[place].level
         apart = np.abs(elements.now - elements.was)[:, level]
         element = int(np.where(elements.is_few, -1, apart).argmax())
-        edge = elements.columns[element].edges[level]
-        said = f"{_up_to(edge)} in {self._shares_of(element, level)}"
-        if len(output.places) == 1:
-            return f"{output.name}: {said}"
-        of_all = shares_in_words(self._now(place), self._was(place))
-        where = [*output.places[element]]
-        return f"{output.name}{where}: {said} (of all values, each by its own quantile: {of_all})"
+        count = len(self._output.places)
+        return self._of_element(element, level, f"of {count} values it differs most")
 
-    def _shares_of(self, element: int, test: int) -> str:
-        elements = self._output.elements
-        now = float(elements.now[element, test]) / self._runs
-        was = float(elements.was[element, test]) / self._runs
-        return shares_in_words(now, was)
-
-    def _element(self) -> str:
+    def _element(self) -> OfValues:
         """The share that differs most; of several that do, that of a zero, which a mask leaves."""
-        output = self._output
-        elements = output.elements
+        elements = self._output.elements
         columns = elements.columns
         apart = np.where(self._elements, np.abs(elements.now - elements.was), -1)
         differs_most = apart >= apart.max() - _ROUNDING
         places = [(int(element), int(test)) for element, test in np.argwhere(differs_most)]
         zeros = [(element, test) for element, test in places if columns[element].edges[test] == 0]
         element, test = (zeros or places)[0]
-        column = columns[element]
+        differing = int(self._differing.sum())
+        count = len(self._output.places)
+        if differing == 1:
+            return self._of_element(element, test, f"1 of {count} values differs")
+        return self._of_element(element, test, f"{differing} of {count} values differ, it most")
+
+    def _of_element(self, element: int, test: int, beside: str) -> OfValues:
+        """The share that an element has by a test, and how many others differ in words."""
+        output = self._output
+        column = output.elements.columns[element]
         value = column.edges[test]
         if output.is_bool:
             event = "true"
@@ -242,11 +250,41 @@ class _Changed:
             event = _in_text(value)
         else:
             event = _up_to(value)
-        said = f"{event} in {self._shares_of(element, test)}"
+        now, was = self._shares_of(element, test)
+        text = f"{event} in {shares_in_words(now, was)}"
+        name = output.name
+        place = output.places[element]
         if len(output.places) == 1:
-            return f"{output.name}: {said}"
-        differing = f"{int(self._differing.sum())} of {len(output.places)} values differ"
-        return f"{output.name}{[*output.places[element]]}: {said} ({differing})"
+            said = f"{name}: {text}"
+        else:
+            said = f"{name}{[*place]}: {text} ({beside})"
+        elements = None
+        if self._differing.any() and (self._rest.sum() < len(self._rest) or output.size == 1):
+            elements = frozenset(output.places_of(self._differing).tolist())
+        error = _error(now, was, self._runs)
+        quantiles = () if column.is_few else self._quantiles(element)
+        return OfValues(said, (name,), elements, place, now, was, error, quantiles)
+
+    def _shares_of(self, element: int, test: int) -> tuple[float, float]:
+        """Of the model, and of the original."""
+        elements = self._output.elements
+        now = float(elements.now[element, test]) / self._runs
+        was = float(elements.was[element, test]) / self._runs
+        return now, was
+
+    def _quantiles(self, element: int) -> tuple[Quantile, ...]:
+        """The distribution functions of an element of many values."""
+        found = []
+        for test, edge in enumerate(self._output.elements.columns[element].edges.tolist()):
+            now, was = self._shares_of(element, test)
+            found.append(Quantile(edge, now, was))
+        return tuple(found)
+
+
+def _error(now: float, was: float, runs: int) -> float:
+    """The standard error of the sum of two shares, if each run has one value."""
+    variance = now * (1 - now) + was * (1 - was)
+    return math.sqrt(variance / runs)
 
 
 def shares_in_words(now: float, was: float) -> str:
@@ -262,13 +300,17 @@ def shares_in_words(now: float, was: float) -> str:
 def _in_text(value: float) -> str:
     """A value as it is printed: of an infinity its sign, too."""
     if math.isfinite(value):
-        return f"{value:.6g}"
+        # Of -0 it is 0.
+        return f"{value + 0:.6g}"
     return "NaN" if math.isnan(value) else f"{value:+}"
 
 
 def _up_to(edge: float) -> str:
     """What lies up to an edge, in words; nothing lies below -inf."""
-    return _in_text(edge) if edge == -math.inf else f"up to {_in_text(edge)}"
+    if math.isinf(edge):
+        return _in_text(edge)
+    digits = _in_text(edge) if edge == round(edge) else f"{edge:.3g}"
+    return f"{digits} or less"
 
 
 class _ChangesTogether:
@@ -280,11 +322,11 @@ class _ChangesTogether:
         self._seen = seen
         self._told: set[tuple[int, int]] = set()
 
-    def lines(self) -> list[str]:
-        """A sentence for each two outputs."""
+    def found(self) -> list[GoTogether]:
+        """A difference of each two outputs."""
         return [*self._of_elements(), *self._of_places()]
 
-    def _of_elements(self) -> Iterator[str]:
+    def _of_elements(self) -> Iterator[GoTogether]:
         """A pair is told where its correlations differ, each by the means of its own model.
 
         So a share that differs is not told once more as what goes together.
@@ -308,12 +350,24 @@ class _ChangesTogether:
                 strongest[outputs] = one, other
         for outputs, (one, other) in strongest.items():
             self._told.add(outputs)
-            is_notable = self._notable(one, other)
-            yield self._in_words(
-                outputs, float(now[one, other]), float(was[one, other]), is_notable
-            )
+            correlation = float(now[one, other])
+            correlation_was = float(was[one, other])
+            notable = self._notable(one, other)
+            text = self._in_words(outputs, correlation, correlation_was, notable)
+            elements = self._element_of(one), self._element_of(other)
+            yield GoTogether(text, self._both(outputs), correlation, correlation_was, elements)
 
-    def _of_places(self) -> Iterator[str]:
+    def _element_of(self, column: int) -> int | None:
+        """The number of a column's element in its whole output; None of a mean."""
+        together = self._runs.together
+        if together.is_mean[column]:
+            return None
+        owner = int(together.owners[column])
+        # The columns of an output stand together, in the order of its elements.
+        first = int(np.flatnonzero(together.owners == owner)[0])
+        return self._runs.outputs[owner].number_of(column - first)
+
+    def _of_places(self) -> Iterator[GoTogether]:
         places = self._runs.places
         for number in np.flatnonzero(self._look.places):
             each = self._runs.at_places[number]
@@ -325,9 +379,11 @@ class _ChangesTogether:
             if each.is_agreement:
                 names = " and ".join(self._names(each.outputs))
                 shares = f"in {now:.1%} of equal places, was {was:.1%}"
-                yield f"{names} have their frequent values, or have not, together {shares}"
+                text = f"{names} have their frequent values, or have not, together {shares}"
             else:
-                yield self._in_words(each.outputs, now, was, _UNSEEN / 2)
+                text = self._in_words(each.outputs, now, was, _UNSEEN / 2)
+            both = self._both(each.outputs)
+            yield GoTogether(text, both, now, was, is_correlation=not each.is_agreement)
 
     def _is_explained(self, number: int) -> bool:
         """Whether what differs in an output also parts its places from another's."""
@@ -339,6 +395,11 @@ class _ChangesTogether:
         """A correlation of two columns that is worth a sentence: half of what is seen."""
         least = self._seen.correlation_of(one, other)
         return least / 2 if math.isfinite(least) else _UNSEEN / 2
+
+    def _both(self, outputs: tuple[int, int]) -> tuple[str, ...]:
+        """The names of two outputs, or of one."""
+        names = (self._runs.outputs[number].name for number in outputs)
+        return tuple(dict.fromkeys(names))
 
     def _names(self, outputs: tuple[int, int]) -> list[str]:
         return [repr(self._runs.outputs[number].name) for number in outputs]

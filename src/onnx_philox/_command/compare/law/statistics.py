@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.compare.law import bounds
 from onnx_philox._command.compare.law.bounds import Floats
-from onnx_philox._command.compare.law.reference import Column, Values, are_near, classes, near
+from onnx_philox._command.compare.law.first_runs import Column, Values, are_near, classes, near
 
 ERROR = 1e-6
 """The probability that anything is told of two models of one law, at most."""
@@ -318,8 +318,11 @@ class Together:
     def kurtoses(self) -> Floats:
         """Of the ranks of each column, in both models: the mean fourth power by the square's."""
         runs = 2 * max(self.runs, 1)
-        squares = np.diagonal(self._products, axis1=1, axis2=2).sum(0) / runs
-        return np.asarray(self._fourth / runs / np.square(np.maximum(squares, _TINY)))
+        squares_of_both = np.diagonal(self._products, axis1=1, axis2=2)
+        mean_squares = squares_of_both.sum(0) / runs
+        mean_fourths = self._fourth / runs
+        divisors = np.square(np.maximum(mean_squares, _TINY))
+        return np.asarray(mean_fourths / divisors)
 
     def frequent_shares(self) -> Floats:
         """How often each column has its most frequent value, in both models."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import bounds, statistics
 from onnx_philox._command.compare.law.bounds import Floats
-from onnx_philox._command.compare.law.reference import (
+from onnx_philox._command.compare.law.first_runs import (
     LEVELS,
     Column,
     Measure,
@@ -281,6 +281,10 @@ class Watched:
     def places_of(self, which: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Where in the whole output some of the elements are that are looked at."""
         return self._at[which]
+
+    def number_of(self, element: int) -> int:
+        """Where in the whole output an element is that is looked at."""
+        return int(self._at[element])
 
     def is_frequent(self, block: Block) -> NDArray[np.bool_]:
         """Where the whole output has its most frequent value."""

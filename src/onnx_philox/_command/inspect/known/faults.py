@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour
+from onnx_philox._command.inspect.known.row import (
+    ONNXRUNTIME,
+    OPENVINO,
+    Explains,
+    KnownBehaviour,
+)
 from onnx_philox._contract.operators import RANDOM_NORMAL
 from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.report import RandomNode
@@ -17,6 +23,17 @@ FIRST_ELEMENT = KnownBehaviour(
     "of them.",
     met_by="a Dropout in training mode",
     after="drops each element by itself",
+    explains=Explains.FIRST_ELEMENT,
+)
+SEEDS_IN_ORDER = KnownBehaviour(
+    "Dropouts that go together",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="ONNX Runtime's Dropout begins each draw from the next seed of a small generator: equal "
+    "places of two Dropouts go together, and over many runs places of one.",
+    met_by="a Dropout in training mode",
+    after="draws independent masks",
+    explains=Explains.SEVERAL_NODES,
 )
 NORMALS = KnownBehaviour(
     "uniforms of an unseeded normal",
@@ -26,16 +43,32 @@ NORMALS = KnownBehaviour(
     "deviations below the mean.",
     met_by="a RandomNormal or RandomNormalLike without a seed",
     after="draws normals of two independent uniforms",
+    explains=Explains.VALUES,
 )
-ROWS = (FIRST_ELEMENT, NORMALS)
+ROWS = (FIRST_ELEMENT, SEEDS_IN_ORDER, NORMALS)
 
 
-def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
-    """What a runtime does wrong where it draws these nodes today, a sentence each."""
-    nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
-    unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
-    if runtime in NORMALS.seen_in:
-        has_normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
-        return [NORMALS.says] if has_normals else []
-    has_dropouts = any(node.op_type == "Dropout" for node in nodes)
-    return [FIRST_ELEMENT.says] if has_dropouts else []
+@dataclass(frozen=True)
+class MetBySeveral:
+    """A row, and the nodes of a model that meet it."""
+
+    known: KnownBehaviour
+    nodes: Sequence[RandomNode]
+
+
+def met(runtime: str, nodes: Iterable[RandomNode]) -> list[MetBySeveral]:
+    """The rows that these nodes meet, where a runtime draws them today."""
+    of_onnx = [node for node in nodes if node.domain in STANDARD_DOMAINS]
+    dropouts = [node for node in of_onnx if node.op_type == "Dropout"]
+    normals = [node for node in of_onnx if _is_unseeded_normal(node)]
+    every = (
+        MetBySeveral(FIRST_ELEMENT, dropouts),
+        MetBySeveral(SEEDS_IN_ORDER, dropouts),
+        MetBySeveral(NORMALS, normals),
+    )
+    return [each for each in every if each.nodes and runtime in each.known.seen_in]
+
+
+def _is_unseeded_normal(node: RandomNode) -> bool:
+    has_seed = node.seeds or node.explicit_seed
+    return node.replacement == RANDOM_NORMAL.name and not has_seed

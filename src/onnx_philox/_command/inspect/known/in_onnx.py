@@ -3,50 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import onnx_ir as ir
 
+from onnx_philox._command.inspect.known import seeds
+from onnx_philox._command.inspect.known.merged_in_onnx import MERGED_ZEROS, is_merged
 from onnx_philox._command.inspect.known.met_nodes import (
     NORMALS,
     UNIFORMS,
     Met,
     MetNodes,
-    factor_of,
-    is_unseeded,
+    is_bernoulli,
 )
-from onnx_philox._command.inspect.known.probed import NEGATIVE
+from onnx_philox._command.inspect.known.probed import (
+    CLOCK,
+    INVERTED,
+    MULTINOMIAL,
+    NEGATIVE,
+    REMOVED,
+)
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour, Said
+from onnx_philox._command.inspect.known.structural import Details, Structural
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS, label
+from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted, label
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 _LIKE = ("RandomUniformLike", "RandomNormalLike")
-# A smaller correlation is no news to anybody.
-_LEAST_CORRELATION = 0.01
 # How far a walk from a node looks, and how many elements it reads of a constant.
 _STEPS = 8
 _MOST_NUMBERS = 2**14
 _WITHOUT_KERNELS = 22
 _HOLDS_31_BITS = ir.DataType.UINT32
-
-
-Details = Mapping[str, str]
-"""What stands in the sentence of a row."""
-
-
-@dataclass(frozen=True)
-class Structural:
-    """A row, and how a node that meets it is recognised."""
-
-    known: KnownBehaviour
-    meets: Callable[[Met, MetNodes], Details | None]
-    """The details of a node among those of its model; None where it does not meet the row."""
-    of_loaded: bool = True
-    """Whether it concerns a runtime that draws the node, or one that does not load it."""
 
 
 def said(met: Met, among: MetNodes, runtime: str, *, is_drawn: bool) -> Iterator[Said]:
@@ -60,77 +50,36 @@ def said(met: Met, among: MetNodes, runtime: str, *, is_drawn: bool) -> Iterator
                 yield row.known.said(**details)
 
 
-def _is_multiple(met: Met, among: MetNodes) -> Details | None:
-    if met.node.op_type not in UNIFORMS or met.seed is None:
-        return None
-    factor = factor_of(met.seed)
-    best, details = _LEAST_CORRELATION, None
-    for other, other_factor in among.seeded_uniforms:
-        correlation = _correlation(factor, other_factor)
-        if abs(correlation) >= best:
-            best = abs(correlation)
-            details = {
-                "seed": str(factor),
-                "other": other.record.called,
-                "other_seed": str(other_factor),
-                "correlation": f"{correlation:.2f}",
-            }
-    return details
+def of_a_trial(met: Met) -> Iterator[tuple[str, Said]]:
+    """What a trial of a node would show: the runtimes, and what to say of the node in each.
 
-
-def _correlation(one: int, other: int) -> float:
-    """Of a number times one factor and times another, modulo 1; 0 for equal factors."""
-    if one == other:
-        return 0
-    common = math.gcd(one, other)
-    return common * common / (one * other)
-
-
-def _is_one_seed(met: Met, among: MetNodes) -> Details | None:
-    own = met.record
-    if own.seeded is None:
-        return None
-    for each in among.of_one_seed[own.seeded]:
-        other = each.record
-        if own.explicit_seed != other.explicit_seed:
-            return {
-                "other": other.called,
-                "seed": str(own.explicit_seed),
-                "other_seed": str(other.explicit_seed),
-            }
-    return None
-
-
-def _has_one_number(met: Met, among: MetNodes) -> Details | None:
-    return _of_its_number(met, among, in_branches=False)
-
-
-def _repeats_the_other_branch(met: Met, among: MetNodes) -> Details | None:
-    return _of_its_number(met, among, in_branches=True)
-
-
-def _of_its_number(met: Met, among: MetNodes, *, in_branches: bool) -> Details | None:
-    """Another node without a seed, which has the same number among the nodes of its own graph.
-
-    Either in the other branch of an If, or in a graph that both run.
+    For `rewrite`, which tries none. What p a Bernoulli has in a trial is known.
     """
-    if not is_unseeded(met):
-        return None
-    for other in among.of_one_number(met):
-        if met.node.graph is other.node.graph:
-            continue
-        if _are_branches(met.record.path, other.record.path) is in_branches:
-            return {"other": other.record.called}
-    return None
+    if is_bernoulli(met):
+        said = INVERTED.said(p="0.1", share="90%")
+        if not has_no_kernel(met):
+            yield "onnxruntime", said
+        if met.seed is not None:
+            yield "openvino", said
+    if met.node.op_type == "Multinomial":
+        # OpenVINO reads the bits of a seed, which are 0 for 0.0.
+        is_seeded = met.seed is not None and (met.seed != 0 or math.copysign(1, met.seed) < 0)
+        yield "openvino", (MULTINOMIAL if is_seeded else CLOCK).said()
+    if is_removed(met):
+        yield "onnxruntime", REMOVED.said()
 
 
-def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether they are the branches of one If, of which one alone is taken."""
-    if len(path) != len(other) or not path or path[:-1] != other[:-1]:
+def is_removed(met: Met) -> bool:
+    """Whether ONNX Runtime removes a Dropout: it stands between two nodes, without its mask."""
+    node = met.node
+    if not met.is_of_onnx or node.op_type != "Dropout":
         return False
-    owner, _, _ = path[-1].rpartition(" ")
-    other_owner, _, _ = other[-1].rpartition(" ")
-    return owner == other_owner
+    data = node.inputs[0]
+    producer = None if data is None else data.producer()
+    drawn, *masks = node.outputs
+    if producer is None or producer.op_type == "Constant" or any(map(is_wanted, masks)):
+        return False
+    return producer.graph is node.graph and bool(drawn.uses()) and not drawn.is_graph_output()
 
 
 def _may_be_infinite(met: Met, _: MetNodes) -> Details | None:
@@ -161,6 +110,14 @@ def has_no_kernel(met: Met) -> bool:
 
 def _has_no_kernel(met: Met, _: MetNodes) -> Details | None:
     return {} if has_no_kernel(met) else None
+
+
+def _is_a_bernoulli(met: Met, _: MetNodes) -> Details | None:
+    return {} if is_bernoulli(met) else None
+
+
+def _is_an_unseeded_bernoulli(met: Met, _: MetNodes) -> Details | None:
+    return {} if is_bernoulli(met) and met.seed is None else None
 
 
 def _becomes_uint32(met: Met, _: MetNodes) -> Details | None:
@@ -235,61 +192,6 @@ def _is_added(value: ir.Value) -> bool:
     return any(reader.op_type == "Add" for reader, _ in value.uses())
 
 
-def _is_f64(met: Met, _: MetNodes) -> Details | None:
-    is_drawn_so = met.node.op_type in UNIFORMS and met.seed is not None
-    is_double = is_drawn_so and met.types(met.node.outputs[0]) is ir.DataType.DOUBLE
-    return {} if is_double else None
-
-
-def _is_odd(met: Met, _: MetNodes) -> Details | None:
-    if met.node.op_type not in NORMALS or met.seed is None:
-        return None
-    shape = met.types.shape(met.node.outputs[0])
-    if shape is None or not shape.is_static():
-        return None
-    count = math.prod(d for d in shape if isinstance(d, int))
-    return {"count": str(count), "twice": str(2 * count)} if count % 2 else None
-
-
-MULTIPLES = KnownBehaviour(
-    "seeds that are multiples",
-    ONNXRUNTIME,
-    is_wrong=True,
-    says="It draws what seed 1 draws, times {seed}, modulo 1, as {other} does times {other_seed}: "
-    "their correlation is {correlation}.",
-    met_by="the seeds of two uniforms",
-    after="draws independent numbers",
-    label="not independent",
-)
-ONE_SEED = KnownBehaviour(
-    "seeds that are one seed",
-    ONNXRUNTIME,
-    is_wrong=True,
-    says="It repeats {other}: {seed} and {other_seed} are one seed there.",
-    met_by="the seeds, kinds, types and sizes of two nodes",
-    after="draws numbers of its own, or the same with keep_seeds",
-    label="not independent",
-)
-ONE_NUMBER = KnownBehaviour(
-    "nodes of one number",
-    ONNXRUNTIME,
-    is_wrong=True,
-    says="It repeats {other}: neither has a seed, and each is seeded by its number in its own "
-    "graph.",
-    met_by="the numbers of two nodes without seeds in two graphs",
-    after="draws numbers of its own",
-    label="not independent",
-)
-BRANCHES = KnownBehaviour(
-    "branches of an If",
-    ONNXRUNTIME,
-    is_wrong=True,
-    says="It draws what {other} draws in the other branch: neither has a seed, and each is seeded "
-    "by its number in its own branch.",
-    met_by="the numbers of two nodes without seeds in the branches of one If",
-    after="has a stream of its own",
-    label="not independent",
-)
 INFINITE = KnownBehaviour(
     "Multinomial of infinite logits",
     ONNXRUNTIME,
@@ -316,6 +218,22 @@ IN_FUNCTION = KnownBehaviour(
     met_by="a node in a function of the model",
     after="stands in the graph, where each runtime loads it",
 )
+UNSEEDED_BERNOULLI = KnownBehaviour(
+    "Bernoulli without a seed",
+    OPENVINO,
+    is_wrong=False,
+    says="OpenVINO loads no Bernoulli without a seed.",
+    met_by="a Bernoulli without a seed, alone in a model, does not load",
+    after="loads without a seed",
+)
+OF_A_FILE = KnownBehaviour(
+    "Bernoulli of a file",
+    OPENVINO,
+    is_wrong=False,
+    says="OpenVINO loads a Bernoulli from bytes in memory; from a file's path it does not.",
+    met_by="a Bernoulli, alone in a model of bytes, loads",
+    after="loads from both",
+)
 UINT32 = KnownBehaviour(
     "uint32 of 31 bits",
     OPENVINO,
@@ -325,35 +243,16 @@ UINT32 = KnownBehaviour(
     after="draws the integers themselves",
     label="31 bits",
 )
-F64 = KnownBehaviour(
-    "every other number of f64",
-    ONNXRUNTIME,
-    is_wrong=False,
-    says="Of f64 it draws every other number of the sequence that its seed has in f32.",
-    met_by="the seed of a uniform and its type",
-    after="draws f64 of its own stream",
-)
-ODD = KnownBehaviour(
-    "odd numbers of normals",
-    ONNXRUNTIME,
-    is_wrong=False,
-    says="It draws normals in pairs, and drops the last of {count}: two runs are not the first "
-    "{twice} numbers of the seed.",
-    met_by="the seed and the size of a normal",
-    after="goes on where the run before it ended",
-)
 _ROWS = (
-    Structural(ONE_SEED, _is_one_seed),
-    Structural(MULTIPLES, _is_multiple),
-    Structural(ONE_NUMBER, _has_one_number),
-    Structural(BRANCHES, _repeats_the_other_branch),
+    *seeds.ROWS,
+    Structural(MERGED_ZEROS, is_merged),
     Structural(INFINITE, _may_be_infinite),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
     Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),
+    Structural(UNSEEDED_BERNOULLI, _is_an_unseeded_bernoulli, of_loaded=False),
     Structural(NEGATIVE, _is_times_negative, of_loaded=False),
+    Structural(OF_A_FILE, _is_a_bernoulli),
     Structural(UINT32, _becomes_uint32),
-    Structural(F64, _is_f64),
-    Structural(ODD, _is_odd),
 )
 ROWS = tuple(row.known for row in _ROWS if row.known is not NEGATIVE)
 """Those that no trial shows."""

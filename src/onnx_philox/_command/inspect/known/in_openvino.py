@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import openvino as ov
 
+from onnx_philox._command.inspect.known.merged_in_ir import MERGED_ZEROS, MergedZeros
 from onnx_philox._command.inspect.known.probed import NEGATIVE
 from onnx_philox._command.inspect.known.row import OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
@@ -46,7 +47,7 @@ WIDE = KnownBehaviour(
     after="draws the whole range",
     label="31 bits",
 )
-ROWS = (UNSEEDED, UINT32, WIDE)
+ROWS = (UNSEEDED, UINT32, WIDE, MERGED_ZEROS)
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,14 @@ class Subtracted:
     is_read_elsewhere: bool
 
 
-def said(node: ov.Node, record: RandomNode) -> Iterator[Said]:
-    """What to say of a node that OpenVINO draws."""
+def said(node: ov.Node, record: RandomNode, among: MergedZeros) -> Iterator[Said]:
+    """What to say of a node that OpenVINO draws.
+
+    Args:
+        node: It.
+        record: What a search says of it.
+        among: The random nodes of the model.
+    """
     if node.get_type_name() != "RandomUniform":
         return
     attributes = node.get_attributes()
@@ -73,6 +80,9 @@ def said(node: ov.Node, record: RandomNode) -> Iterator[Said]:
     convert = _conversion_to_uint32(node) if is_of_words else ""
     if convert:
         yield UINT32.said(convert=convert)
+    other = None if has_seed else among.merged_with(node)
+    if other is not None:
+        yield MERGED_ZEROS.said(other=other.get_friendly_name())
 
 
 def _wide_range(node: ov.Node) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,9 @@ class Met:
         return given.as_float()
 
 
+WhatItIs = Callable[[Met], Hashable | None]
+
+
 class MetNodes:
     """The random nodes of a model, in their order, and which of them are alike.
 
@@ -50,14 +53,33 @@ class MetNodes:
 
     def __init__(self, nodes: Sequence[Met]) -> None:
         self.nodes = nodes
+        self._alike: dict[WhatItIs, dict[Hashable, list[Met]]] = {}
+
+    def alike(self, met: Met, what: WhatItIs) -> list[Met]:
+        """The nodes of which a function says the same as of this one; none where it says None."""
+        if what not in self._alike:
+            found = self._alike[what] = {}
+            for each in self.nodes:
+                found.setdefault(what(each), []).append(each)
+        said = what(met)
+        return [] if said is None else self._alike[what][said]
 
     @cached_property
     def seeded_uniforms(self) -> list[tuple[Met, int]]:
-        """Uniforms with a seed, the first few, and what the numbers of seed 1 are multiplied by."""
+        """The first few nodes with a seed that read uniforms, and what those are multiplied by.
+
+        The number is that by which the uniforms of seed 1 are multiplied.
+        """
         found = []
         for met in self.nodes:
-            if met.node.op_type in UNIFORMS and met.seed is not None:
+            if reads_uniforms(met) and met.seed is not None:
                 found.append((met, factor_of(met.seed)))
+        return found[:_MOST_SEEDS]
+
+    @cached_property
+    def seeded_normals(self) -> list[Met]:
+        """The first few normals with a seed."""
+        found = [met for met in self.nodes if met.node.op_type in NORMALS and met.seed is not None]
         return found[:_MOST_SEEDS]
 
     @cached_property
@@ -100,6 +122,20 @@ def factor_of(seed: float) -> int:
     """What the numbers of seed 1 are multiplied by, modulo 1; below 0 where that is nearer."""
     start = start_of(seed)
     return start if start <= MODULUS // 2 else start - MODULUS
+
+
+def is_bernoulli(met: Met) -> bool:
+    return met.is_of_onnx and met.node.op_type == "Bernoulli"
+
+
+def is_choice(met: Met) -> bool:
+    """Whether a node compares uniforms with probabilities."""
+    return met.is_of_onnx and met.node.op_type in ("Bernoulli", "Multinomial")
+
+
+def reads_uniforms(met: Met) -> bool:
+    """Whether each of its numbers is of one uniform."""
+    return is_choice(met) or (met.is_of_onnx and met.node.op_type in UNIFORMS)
 
 
 def is_unseeded(met: Met) -> bool:

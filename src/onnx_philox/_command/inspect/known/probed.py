@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour
+from onnx_philox._command.inspect.known.row import (
+    ONNXRUNTIME,
+    OPENVINO,
+    Explains,
+    KnownBehaviour,
+)
 
 INVERTED = KnownBehaviour(
     "inverted Bernoulli",
-    ONNXRUNTIME,
+    ONNXRUNTIME | OPENVINO,
     is_wrong=True,
-    says="It is inverted: where p is {p}, {share} are 1.",
+    says="It is inverted: where p is {p}, about {share} are 1.",
     met_by="1024 draws of the node alone",
     after="draws 1 with probability p, or 1 - p with invert_bernoulli",
     label="inverted",
+    explains=Explains.INVERSION,
 )
 MERGED = KnownBehaviour(
     "merged nodes",
@@ -33,9 +39,10 @@ REMOVED = KnownBehaviour(
     "removed Dropout",
     ONNXRUNTIME,
     is_wrong=True,
-    says="The runtime removes the node when it optimizes the model.",
+    says="It draws nothing: the runtime removes the node when it optimizes the model.",
     met_by="the node alone between two others",
     after="drops in every run",
+    is_whole=True,
 )
 FROZEN = KnownBehaviour(
     "noise on the right of a Subtract",
@@ -56,6 +63,26 @@ FROZEN_IN_PART = KnownBehaviour(
     met_by="what reads the node; and the node before a Subtract draws the same in each run",
     after="draws the same numbers for all that read it, anew in each run",
     label="drawn once in part",
+    is_whole=True,
+)
+MULTINOMIAL = KnownBehaviour(
+    "Multinomial with a seed",
+    OPENVINO,
+    is_wrong=True,
+    says="A Multinomial with a seed begins anew in each run: all runs draw the same.",
+    met_by="a Multinomial, alone in a model, draws the same in each run",
+    after="draws anew in each run",
+    is_whole=True,
+)
+CLOCK = KnownBehaviour(
+    "Multinomial without a seed",
+    OPENVINO,
+    is_wrong=True,
+    says="A Multinomial without a seed, or of seed 0, takes the time in seconds as its seed: all "
+    "runs, requests and processes draw the same within a second.",
+    met_by="a Multinomial, alone in a model, draws the same until the clock's next second",
+    after="draws anew in each run",
+    is_whole=True,
 )
 NEGATIVE = KnownBehaviour(
     "uniform times a negative number",
@@ -66,4 +93,4 @@ NEGATIVE = KnownBehaviour(
     "a Multiply does not load",
     after="loads, and is multiplied as the model says",
 )
-ROWS = (INVERTED, MERGED, REQUESTS, REMOVED, FROZEN, FROZEN_IN_PART, NEGATIVE)
+ROWS = (INVERTED, MERGED, REQUESTS, REMOVED, FROZEN, FROZEN_IN_PART, MULTINOMIAL, CLOCK, NEGATIVE)

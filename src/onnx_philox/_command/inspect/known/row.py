@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 ONNXRUNTIME = {"onnxruntime": "1.32.0"}
 OPENVINO = {"openvino": "2026.4.1"}
 """The releases in which a row was seen, unless it says otherwise."""
+
+
+class Explains(Enum):
+    """Which differences of outputs that read a node a behaviour of it explains."""
+
+    ALL = "all"
+    INVERSION = "a share of p that is 1 - p, and all of what is computed of that"
+    VALUES = "the law of each value, but not which go together"
+    FIRST_ELEMENT = "that of the first element"
+    SEVERAL_NODES = "that of which go together, and of what is computed of several such nodes"
 
 
 @dataclass(frozen=True)
@@ -23,6 +34,8 @@ class KnownBehaviour:
         met_by: How a node that meets it is recognised.
         after: What a rewrite does about it: what a rewritten node does.
         label: A word or two for it in a table; empty where the sentence is enough.
+        explains: What differs from the model's law where it is wrong.
+        is_whole: Whether the sentence stands in the place of what a trial of the node says.
     """
 
     name: str
@@ -32,10 +45,12 @@ class KnownBehaviour:
     met_by: str
     after: str
     label: str = ""
+    explains: Explains = Explains.ALL
+    is_whole: bool = False
 
     def said(self, **details: str) -> Said:
-        """What to say of a node that meets it."""
-        return Said(self, self.says.format(**details))
+        """What to say of a node that meets it; `other` is another node that it meets it with."""
+        return Said(self, self.says.format(**details), details.get("other", ""))
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,8 @@ class Said:
 
     known: KnownBehaviour
     text: str
+    other: str = ""
+    """Another node that meets it together with this one, as it is called; empty for none."""
 
     def to_json(self) -> dict[str, str | bool]:
         """Returns what a document says of it."""

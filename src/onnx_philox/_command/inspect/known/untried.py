@@ -9,15 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_philox._command.inspect.known import in_onnx, met_nodes, probed
+from onnx_philox._command.inspect.known import faults, in_onnx, met_nodes, probed
 from onnx_philox._command.inspect.known.row import Said
-from onnx_philox._files.given import Given
-from onnx_philox._models.untouched import graph_of
-from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_onnx.inferred_types import Types
-from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
-from onnx_philox._rewriting.in_onnx.rewrite_onnx import FORMAT
+from onnx_philox._rewriting.look import AnyLook, OnnxLook, OpenvinoLook
 from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes import RUNTIMES
@@ -35,6 +30,11 @@ class WrongBefore:
         release = f"{self.runtime} {self.said.known.seen_in[self.runtime]}"
         return f"{few(self.nodes)} in {release}: {self.said.text} Now it {self.said.known.after}."
 
+    @property
+    def is_of_shares(self) -> bool:
+        """Whether it is how often a Bernoulli is true, of which a report says both shares."""
+        return self.said.known is probed.INVERTED
+
     def to_json(self) -> dict[str, Any]:
         """Returns what a document says of it."""
         seen_in = self.said.known.seen_in[self.runtime]
@@ -42,27 +42,39 @@ class WrongBefore:
         return {**where, **self.said.to_json()}
 
 
-def wrong_before(given: Given, replaced: Sequence[RandomNode]) -> list[WrongBefore]:
-    """What runtimes draw of the nodes that were replaced, where the model asks for something else.
+def wrong_before(seen: AnyLook) -> list[WrongBefore]:
+    """What runtimes draw of the nodes that a rewrite replaces, where the model asks for more.
 
-    Of equal sentences the nodes are named together.
+    It must be asked before the rewrite. Of equal sentences the nodes are named together.
     """
-    if not replaced:
-        return []
     past: dict[tuple[str, str], WrongBefore] = {}
-    each_said = _said_in_ir(given) if given.of_openvino else _said_in_onnx(given)
+    removed = set()
+    each_said = _said_in_ir(seen) if isinstance(seen, OpenvinoLook) else _said_in_onnx(seen)
     for node, runtime, said in each_said:
         if said.known.is_wrong:
             past.setdefault((runtime, said.text), WrongBefore([], runtime, said)).nodes.append(node)
-    return [*past.values()]
+            if said.known is probed.REMOVED:
+                removed.add(node)
+    drawn = [node for node in seen.own if node.called not in removed]
+    of_ir = isinstance(seen, OpenvinoLook)
+    return [*past.values(), *_of_the_whole_model(drawn, of_ir=of_ir)]
 
 
-def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
-    model = graph_of(given)
-    inline_random_functions(model)
-    types = Types(model)
-    found = FORMAT.find(model, Asked())
-    replaced = [each for each in found if not isinstance(each, Irreplaceable)]
+def _of_the_whole_model(drawn: Sequence[RandomNode], *, of_ir: bool) -> list[WrongBefore]:
+    """What is said once of a model, with the names of the nodes that meet it."""
+    found = []
+    for name, runtime in RUNTIMES.items():
+        if of_ir and not runtime.takes_ir:
+            continue
+        for met in faults.met(name, drawn):
+            nodes = [node.called for node in met.nodes]
+            found.append(WrongBefore(nodes, name, met.known.said()))
+    return found
+
+
+def _said_in_onnx(seen: OnnxLook) -> Iterator[tuple[str, str, Said]]:
+    types = seen.searched.types
+    replaced = [each for each in seen.searched.found if not isinstance(each, Irreplaceable)]
     every = [met_nodes.Met(each.site.node, each.record(), types) for each in replaced]
     among = met_nodes.MetNodes(every)
     for met in every:
@@ -71,24 +83,31 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
                 continue
             for said in in_onnx.said(met, among, runtime, is_drawn=True):
                 yield met.record.called, runtime, said
+        for runtime, said in in_onnx.of_a_trial(met):
+            yield met.record.called, runtime, said
         is_subtracted, is_read_elsewhere = in_onnx.takes_noise_from_a_subtract(met.node, types)
         if is_subtracted:
             yield from _frozen(met.record, is_read_elsewhere)
 
 
-def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
+def _said_in_ir(seen: OpenvinoLook) -> Iterator[tuple[str, str, Said]]:
+    # Which says what to install, where OpenVINO is not.
+    model = seen.model
     from onnx_philox._command.inspect.known import in_openvino
-    from onnx_philox._rewriting.in_openvino.files import openvino_model_of
+    from onnx_philox._command.inspect.known.merged_in_ir import MergedZeros
     from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 
-    # Its nodes forget who reads them when it goes.
-    model = openvino_model_of(given)
-    for each in find_nodes(model):
+    every = find_nodes(model)
+    among = MergedZeros(each.site.node for each in every)
+    for each in every:
         if isinstance(each, Irreplaceable):
             continue
         record = each.record()
-        for said in in_openvino.said(each.site.node, record):
+        for said in in_openvino.said(each.site.node, record, among):
             yield record.called, "openvino", said
+        if record.op_type == "Multinomial":
+            row = probed.MULTINOMIAL if any(record.seeds or ()) else probed.CLOCK
+            yield record.called, "openvino", row.said()
         place = in_openvino.subtracted(each.site.node)
         if place.is_so:
             yield from _frozen(record, place.is_read_elsewhere)

@@ -59,7 +59,8 @@ class ModelRunner(Runner):
         self.how = f"device {device}" if device else ""
         # A GPU's own precision is f16, in which it would scale what a dropout keeps.
         precision = None if device is None else "f32"
-        self._options = RUNTIMES[models.runtime].options.of(backend, precision, device)
+        options = RUNTIMES[models.runtime].options
+        self._options = options.of(backend, precision, device)
 
     def takes(self, case: Case) -> bool:
         """All cases but numbers that standard nodes cannot draw, where these draw."""
@@ -73,15 +74,18 @@ class ModelRunner(Runner):
         """Loads all as one model: runtimes take far longer to load a model than to run it."""
         if len(examples) == 1:
             return super().prepare_all(examples)
-        draw = self._load(examples[0], *together(examples))
+        model, feeds = together(examples)
+        draw = self._load(examples[0], model, feeds)
         return lambda: apart(draw(), len(examples))
 
     def _load(self, example: Example, model: onnx.ModelProto, feeds: Arrays) -> Loaded:
         try:
-            to_open = ToOpen(Given.of("verify", model), self._options)
+            given = Given.of("verify", model)
+            to_open = ToOpen(given, self._options)
             loaded = self._models.open(to_open)
         except self._models.not_carried_error as error:
-            if self._models.may_refuse(self.backend, example.operator.name, example.type):
+            operator = example.operator.name
+            if self._models.may_refuse(self.backend, operator, example.type):
                 raise NotCarriedError(str(error)) from error
             raise
         except ValueRefusalError as error:
@@ -115,8 +119,11 @@ def select(
         return [_on_cuda(runtimes, backends)]
     if device is not None:
         runtimes = _check_device(device, runtimes)
-    names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
-    found = {n: _find(RUNTIMES[n], device) for n in standard_first() if n in names}
+    names = list(runtimes)
+    if not names:
+        names = [name for name, known in RUNTIMES.items() if not known.is_only_asked_for]
+    in_order = [name for name in standard_first() if name in names]
+    found = {name: _find(RUNTIMES[name], device) for name in in_order}
     allowed = [_backends.AUTO, *_names(found.values())]
     for name in backends:
         if name not in allowed:
@@ -162,7 +169,7 @@ def _on_cuda(runtimes: Sequence[str], backends: Sequence[str]) -> Runner:
 def _check_device(device: str, runtimes: Sequence[str]) -> list[str]:
     """The runtime that has the device, which must be there."""
     having = [name for name, runtime in RUNTIMES.items() if runtime.has_devices]
-    if not set(runtimes) <= set(having):
+    if not set(having).issuperset(runtimes):
         raise SelectionError(
             f"--device must be given with --runtime {listed(having)}: got "
             f"{' and '.join(map(repr, runtimes))}. Leave the other runtimes out."
@@ -172,7 +179,8 @@ def _check_device(device: str, runtimes: Sequence[str]) -> list[str]:
     except ImportError as error:
         raise SelectionError(str(error)) from error
     # "HETERO:GPU.0,CPU" names two.
-    of_it = [name.partition(".")[0] for name in device.rpartition(":")[2].split(",")]
+    _, _, listed_devices = device.rpartition(":")
+    of_it = [name.partition(".")[0] for name in listed_devices.split(",")]
     known = {name.partition(".")[0] for name in present}
     missing = [name for name in of_it if name not in known]
     if missing:
@@ -189,7 +197,9 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
     except ImportError as error:
         is_said = isinstance(error, _versions.OldRuntimeError)
         if is_said or isinstance(error.__cause__, ModuleNotFoundError):
-            return [Absent(runtime.name, "", str(error), getattr(error, "command", None))]
+            return [
+                Absent(runtime.name, "", str(error), getattr(error, "command", None)),
+            ]
         why = error.__cause__ or "it is installed, but does not load"
         return [Absent(runtime.name, "", f"{error} ({why})")]
     # What draws beside the backends: NumPy, and the peers.
@@ -212,7 +222,8 @@ def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Run
     if not backends:
         return members
     names = set(backends)
-    usable = [m for m in members if isinstance(m, Runner) and not m.is_peer]
+    ours = [member for member in members if isinstance(member, Runner)]
+    usable = [member for member in ours if not member.is_peer]
     if _backends.AUTO in names and usable:
         names.add(usable[0].backend)
     narrowed = []

@@ -55,7 +55,8 @@ class OpenvinoOwnRunner(Runner):
         model = _own_model(example)
         shape = np.array(example.shape, np.int64)
         if self.backend == "evaluate":
-            output = ov.Tensor(ov_arrays.openvino_type(example.type), ov.Shape(example.shape))
+            type_ = ov_arrays.openvino_type(example.type)
+            output = ov.Tensor(type_, ov.Shape(example.shape))
 
             def run() -> Arrays:
                 if not model.evaluate([output], [ov.Tensor(shape)]):
@@ -63,12 +64,14 @@ class OpenvinoOwnRunner(Runner):
                 return {"values": ov_arrays.memory(output).copy()}
 
         else:
-            request = ov.Core().compile_model(model, "CPU").create_infer_request()
+            compiled = ov.Core().compile_model(model, "CPU")
+            request = compiled.create_infer_request()
 
             def run() -> Arrays:
                 requests.run(request, [shape])
                 # A copy: the next run writes into the same memory.
-                return {"values": ov_arrays.memory(request.get_output_tensor(0)).copy()}
+                drawn = request.get_output_tensor(0)
+                return {"values": ov_arrays.memory(drawn).copy()}
 
         # A stateful operator makes all draws that come before the one that counts.
         for _ in range(example.run or 0):

@@ -29,7 +29,13 @@ class Standing(Enum):
     )
     ERROR = ("ERROR", "the runtime failed", pages.FAILED, "bold red")
 
-    def __init__(self, word: str, meaning: str, look: pages.Look, style: str) -> None:
+    def __init__(
+        self,
+        word: str,
+        meaning: str,
+        look: pages.Look,
+        style: str,
+    ) -> None:
         self.word = word
         self.meaning = meaning
         self.look = look
@@ -82,12 +88,20 @@ class TypeRow(NamedTuple):
 
 def matrix(results: Sequence[CaseResult]) -> list[TypeRow]:
     """Sorts results into rows; what is not installed is in none of their columns."""
-    tried = [(by, group) for by, group in groups(results).items() if isinstance(by, Runner)]
+    tried = []
+    for by, group in groups(results).items():
+        if isinstance(by, Runner):
+            tried.append((by, group))
     kinds = {result.kind for _, group in tried for result in group}
     operators = list(OPERATORS)
     types = list(BY_NAME)
+
+    def place(kind: tuple[str, str]) -> tuple[int, int]:
+        operator, type_ = kind
+        return operators.index(operator), types.index(type_)
+
     rows = []
-    for operator, type_ in sorted(kinds, key=lambda k: (operators.index(k[0]), types.index(k[1]))):
+    for operator, type_ in sorted(kinds, key=place):
         cells = []
         for by, group in tried:
             of_kind = [result for result in group if result.kind == (operator, type_)]

@@ -40,7 +40,12 @@ def plots(runner: Runner) -> list[Plot]:
     return plots
 
 
-def _draw(runner: Runner, title: str, type_: Any, arguments: dict[str, Any]) -> NDArray[Any]:
+def _draw(
+    runner: Runner,
+    title: str,
+    type_: Any,
+    arguments: dict[str, Any],
+) -> NDArray[Any]:
     operator = OPERATORS[re.split(r"\W", title)[0]]
     shape = (1, COUNT) if operator.has_samples else (COUNT,)
     example = Example(shape, type_, operator, arguments, state=_STATE)
@@ -49,7 +54,8 @@ def _draw(runner: Runner, title: str, type_: Any, arguments: dict[str, Any]) -> 
 
 
 def _of_bits(words: NDArray[Any]) -> tuple[str, str]:
-    share = np.unpackbits(words.view(np.uint8)).mean()
+    each_bit = np.unpackbits(words.view(np.uint8))
+    share = each_bit.mean()
     shown = words[: 4 * 48]
     return (
         pictures.bits(shown),
@@ -71,7 +77,8 @@ def _of_normal(values: NDArray[Any]) -> tuple[str, str]:
 
 def _of_dice(values: NDArray[Any]) -> tuple[str, str]:
     names = [str(face) for face in range(1, 7)]
-    picture = pictures.bars(values - 1, names, [1 / 6] * 6)
+    exact = [1 / 6] * 6
+    picture = pictures.bars(values - 1, names, exact)
     return picture, _mean(values, 3.5)
 
 

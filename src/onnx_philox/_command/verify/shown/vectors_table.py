@@ -37,7 +37,8 @@ class VerdictRow:
         """The types and the part of the family; empty for all of it."""
         if self.is_whole_family:
             return ""
-        types = dict.fromkeys(r.case.type.name for r in self.results if r.case)
+        cases = [result.case for result in self.results if result.case]
+        types = dict.fromkeys(case.type.name for case in cases)
         words = [*types, self.part]
         return " ".join(word for word in words if word)
 
@@ -47,7 +48,7 @@ class VerdictRow:
         if case is None:
             return CaseVerdict.NOT_INSTALLED.value
         if self.is_whole_family:
-            types = len({r.case.type for r in self.results if r.case})
+            types = len({result.case.type for result in self.results if result.case})
             if types > 1:
                 return f"{case.family}, all {types} types"
             return case.family
@@ -102,20 +103,25 @@ def family_rows(family: list[CaseResult]) -> list[VerdictRow]:
     verdicts: dict[Any, set[CaseVerdict]] = {}
     for result in family:
         type_ = None if result.case is None else result.case.type
-        verdicts.setdefault(type_, set()).add(result.verdict)
-    if family[0].verdict in mergeable and set().union(*verdicts.values()) == {family[0].verdict}:
+        of_type = verdicts.setdefault(type_, set())
+        of_type.add(result.verdict)
+    first = family[0].verdict
+    every = set().union(*verdicts.values())
+    if first in mergeable and every == {first}:
         return [VerdictRow(family, is_whole_family=True)]
     types = list(verdicts)
 
     def place(result: CaseResult) -> int:
-        return types.index(None if result.case is None else result.case.type)
+        type_ = None if result.case is None else result.case.type
+        return types.index(type_)
 
     rows: dict[Any, VerdictRow] = {}
     for result in sorted(family, key=place):
         case = result.case
         is_merged = result.verdict in mergeable
         part = ""
-        if case is not None and not (is_merged and len(verdicts[case.type]) == 1):
+        has_one_verdict = case is not None and len(verdicts[case.type]) == 1
+        if case is not None and not (is_merged and has_one_verdict):
             part = case.part
         key = (part, result.verdict) if is_merged else id(result)
         row = rows.setdefault(key, VerdictRow([], part))
@@ -132,14 +138,17 @@ def table(results: list[CaseResult], width: int) -> RenderableType:
     for by, rows in parts.items():
         who = (by.runtime, by.version, by.backend)
         for row in rows:
-            table.add_row(*who, row.label, row.outcome, end_section=row is rows[-1])
+            is_last = row is rows[-1]
+            table.add_row(*who, row.label, row.outcome, end_section=is_last)
             who = ("", "", "")
     # rich cuts text that does not fit, so there must always be room.
-    if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
+    needed = Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum
+    if needed <= width:
         return table
     all_rows = [row for rows in parts.values() for row in rows]
     widest = max(len(row.label) for row in all_rows)
-    fits = widest + 2 + max(len(row.outcome) for row in all_rows) <= width
+    longest = max(len(row.outcome) for row in all_rows)
+    fits = widest + 2 + longest <= width
     blocks: list[RenderableType] = []
     for by, rows in parts.items():
         block = Table.grid(padding=(0, 2))

@@ -59,14 +59,17 @@ def _details(cell: Cell) -> Iterator[tuple[str, int, str]]:
         outcome = result.verdict.value
         if result.verdict in (CaseVerdict.OTHER, CaseVerdict.MISMATCH):
             outcome += f": {compared.equal} of {compared.total} equal"
-        yield " ".join(filter(None, words)), result.vectors, outcome
+        what = " ".join(word for word in words if word)
+        yield what, result.vectors, outcome
 
 
 def _plots(columns: list[Runner]) -> tuple[str, list[samples.Plot]]:
     """What the best backend drew, and its name."""
-    ours = [column for column in columns if not column.is_peer and column.backend != "numpy"]
+    ours = [column for column in columns if not column.is_peer]
+    ours = [column for column in ours if column.backend != "numpy"]
     # ONNX's reference comes last, if there is a runtime.
-    for column in sorted(ours or columns, key=lambda column: column.runtime == "reference"):
+    in_order = sorted(ours or columns, key=lambda column: column.runtime == "reference")
+    for column in in_order:
         (runner,) = choice.select([column.runtime], [column.backend])
         assert isinstance(runner, Runner), "it has drawn before"
         try:
@@ -74,7 +77,8 @@ def _plots(columns: list[Runner]) -> tuple[str, list[samples.Plot]]:
         except Exception:
             # What a runtime raises is in the matrix already.
             continue
-        return f"{samples.COUNT:,} draws of the seed {samples.SEED}, by {column.title}", plots
+        what = f"{samples.COUNT:,} draws of the seed {samples.SEED}"
+        return f"{what}, by {column.title}", plots
     return "", []
 
 

@@ -25,8 +25,18 @@ from onnx_philox._runtimes.port import identity
 
 _FEW_OPERATORS = 5
 """What so many cannot draw is said of each."""
-_PLURALS = {CaseVerdict.MISMATCH.value: "mismatches", CaseVerdict.ERROR.value: "errors"}
-_PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensions", "openvino")
+_PLURALS = {
+    CaseVerdict.MISMATCH.value: "mismatches",
+    CaseVerdict.ERROR.value: "errors",
+}
+_PACKAGES = (
+    "onnx-philox",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "onnxruntime-extensions",
+    "openvino",
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,8 @@ class Verification:
             console.print(Text(f"not installed: {how}"))
         explained = set()
         for result in self.results:
-            is_open = result.verdict is CaseVerdict.NOT_INSTALLED and not result.by.how_to_install
+            is_missing = result.verdict is CaseVerdict.NOT_INSTALLED
+            is_open = is_missing and not result.by.how_to_install
             # A library that does not load breaks every case for the same reason: once is enough.
             key = (result.by, result.reason or id(result))
             if (result.is_failure or is_open) and key not in explained:
@@ -87,14 +98,17 @@ class Verification:
     @property
     def missing(self) -> list[str]:
         """The commands that install what is not there."""
-        return [r.by.how_to_install for r in self.results if r.by.how_to_install]
+        commands = [result.by.how_to_install for result in self.results]
+        return [command for command in commands if command]
 
     @property
     def meaning(self) -> str:
         """The verdict, in a sentence."""
         failed = [r for r in self.results if r.is_failure]
         if failed:
-            where = list(dict.fromkeys(f"{r.by.runtime} {r.by.backend}" for r in failed))
+            names = [f"{result.by.runtime} {result.by.backend}" for result in failed]
+            # Each once, in their order.
+            where = list(dict.fromkeys(names))
             what = "an error"
             if any(r.verdict is CaseVerdict.MISMATCH for r in failed):
                 what = "numbers that differ from the documented ones"
@@ -102,11 +116,15 @@ class Verification:
                 f"Do not rely on {joined(where)} here: what came was {what}. Please report it, "
                 "with the output of onnx-philox verify --json."
             )
-        tried = {r.by for r in self.results if r.case and not r.by.is_peer}
+        ours = [result for result in self.results if not result.by.is_peer]
+        tried = {result.by for result in ours if result.case}
         few = {1: "the backend draws", 2: "both backends draw"}
         draw = few.get(len(tried), f"all {len(tried)} backends draw")
         meaning = f"All is well: {draw} the published numbers, to the last bit."
-        missing = [r.by.title for r in self.results if r.verdict is CaseVerdict.NOT_INSTALLED]
+        missing = []
+        for result in self.results:
+            if result.verdict is CaseVerdict.NOT_INSTALLED:
+                missing.append(result.by.title)
         if missing:
             meaning += f" Not tried: {joined(missing)}."
         return meaning
@@ -116,7 +134,8 @@ class Verification:
         """The counts, in a sentence for each party."""
         lines = []
         for name, is_peer in (("Ours", False), ("OpenVINO's own", True)):
-            counts = _counts(r for r in self.results if r.case and r.by.is_peer is is_peer)
+            of_party = [result for result in self.results if result.by.is_peer is is_peer]
+            counts = _counts(result for result in of_party if result.case)
             if not counts["cases"]:
                 continue
             verdicts = []
@@ -124,24 +143,30 @@ class Verification:
                 # Readers look for mismatches, so it also says that there are none.
                 is_looked_for = verdict == CaseVerdict.MISMATCH.value and not is_peer
                 if count or is_looked_for:
-                    word = verdict if count == 1 else _PLURALS.get(verdict, verdict)
+                    word = verdict
+                    if count != 1:
+                        word = _PLURALS.get(verdict, verdict)
                     verdicts.append(f"{count} {word}")
             counted = f"{counts['cases']} cases, {counts['vectors']} vectors"
-            lines.append(f"{name}: {counted}; {', '.join(verdicts)}.")
+            listed = ", ".join(verdicts)
+            lines.append(f"{name}: {counted}; {listed}.")
         return "\n".join(lines)
 
     @property
     def versions(self) -> dict[str, str | None]:
-        """Of Python and of the packages that matter; None for one that is not installed."""
+        """The versions of Python and of the packages that matter; None for one not installed."""
         installed = {name: libraries.version_of(name) for name in _PACKAGES}
         return {"python": platform.python_version(), **installed}
 
     @property
     def notes(self) -> list[str]:
         """All that there is to know beside the numbers."""
-        notes = list(dict.fromkeys(r.case.note for r in self.results if r.case and r.case.note))
-        if any(r.case and r.case.family == cases.TENSORFLOW_NORMAL for r in self.results):
-            limits = (f"{limit:g} ({t.name})" for t, limit in cases.NORMAL_TOLERANCES.items())
+        drawn = [result.case for result in self.results if result.case]
+        # Each note once, in their order.
+        notes = list(dict.fromkeys(case.note for case in drawn if case.note))
+        if any(case.family == cases.TENSORFLOW_NORMAL for case in drawn):
+            tolerances = cases.NORMAL_TOLERANCES.items()
+            limits = [f"{limit:g} ({type_.name})" for type_, limit in tolerances]
             notes.append(
                 "TensorFlow normal: the same bits in every runtime here, and within "
                 f"{joined(limits)} of TensorFlow's values, whose ln, sin and cos are others."
@@ -171,12 +196,17 @@ def _parts(results: list[CaseResult], width: int) -> list[list[CaseResult]]:
             used = _OPERATOR + _TYPE
         part += same
         used += wide
-    return [[r for r in results if r.by in part] for part in parts if part]
+    shown = []
+    for part in parts:
+        if part:
+            shown.append([result for result in results if result.by in part])
+    return shown
 
 
 def _width(group: str, columns: int) -> int:
     """How wide each column of a group is, with the space after it: its heading fits."""
-    return max(_CELL, -(-(len(group) + 2) // columns))
+    width = -(-(len(group) + 2) // columns)
+    return max(_CELL, width)
 
 
 def _lines(rows: list[TypeRow]) -> Iterator[Text]:
@@ -199,7 +229,8 @@ def _lines(rows: list[TypeRow]) -> Iterator[Text]:
         if row.operator != before:
             operator = row.operator.removeprefix("Random")
         before = row.operator
-        line = Text.assemble((f"{operator:<{_OPERATOR}}", "bold"), f"{row.type:<{_TYPE}}")
+        name = f"{operator:<{_OPERATOR}}"
+        line = Text.assemble((name, "bold"), f"{row.type:<{_TYPE}}")
         for cell, wide in zip(row.cells, widths, strict=True):
             standing = cell.standing
             if standing is None:
@@ -224,7 +255,8 @@ def _explanation(result: CaseResult) -> RenderableType:
         index = ""
         if first.index is not None:
             index = str(list(first.index))
-        equal = f"{result.compared.equal:,} of {result.compared.total:,} elements are equal"
+        compared = result.compared
+        equal = f"{compared.equal:,} of {compared.total:,} elements are equal"
         lines.append(("draw", first.parameters))
         lines.append(("where", f"{first.output}{index}; {equal}"))
         lines.append(("expected", _beside(first.expected, first.expected_hex)))

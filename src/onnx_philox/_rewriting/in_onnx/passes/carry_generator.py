@@ -57,10 +57,13 @@ class OneGenerator:
         batch it is a generator for each row. Each node leaves an Identity, which stands for its
         next state until the node is replaced: see `close`.
         """
-        shape = ir.Shape([self._generator.words]) if batch is None else batch.state_shape
+        shape = ir.Shape([self._generator.words])
+        if batch is not None:
+            shape = batch.state_shape
         way = _Way(model, nodes, names, shape)
         if seed is not None:
-            state = new_constant(model, names, self._generator.of_seed(OWNER, seed))
+            words = self._generator.of_seed(OWNER, seed)
+            state = new_constant(model, names, words)
         else:
             state = ir.val(STATE, dtype=_UINT32, shape=shape)
             model.graph.inputs.append(state)
@@ -76,7 +79,13 @@ class OneGenerator:
             model.graph.outputs.append(after)
         return way.carried
 
-    def draw(self, _random: outcome.Replaceable, _emitter: Emitter, _op: Any, *drawn: Any) -> Any:
+    def draw(
+        self,
+        _random: outcome.Replaceable,
+        _emitter: Emitter,
+        _op: Any,
+        *drawn: Any,
+    ) -> Any:
         """The type, the inputs and the attributes of the node that draws, of those of Philox's."""
         return drawn
 
@@ -103,18 +112,25 @@ class _Way:
     """The way of the generator through a model."""
 
     def __init__(
-        self, model: ir.Model, nodes: Sequence[outcome.Replaceable], names: Names, shape: ir.Shape
+        self,
+        model: ir.Model,
+        nodes: Sequence[outcome.Replaceable],
+        names: Names,
+        shape: ir.Shape,
     ) -> None:
         self._shape = shape
         self._model = model
         self._names = names
         self._nodes = {random.site.node: random for random in nodes}
-        self._owners = {owner.node for random in nodes for owner in random.site.owners}
+        self._owners: set[ir.Node] = set()
+        for random in nodes:
+            self._owners.update(owner.node for owner in random.site.owners)
         self.carried: list[outcome.Carried] = []
 
     def emitter(self, prefix: str = "") -> Emitter:
         """What makes nodes here."""
-        return Emitter(self._names, onnx_opset_of(self._model.opset_imports), prefix)
+        opset = onnx_opset_of(self._model.opset_imports)
+        return Emitter(self._names, opset, prefix)
 
     def checked(self, state: ir.Value, batch: Batch) -> ir.Value:
         """The state, once it has as many rows as the batch."""
@@ -156,7 +172,8 @@ class _Way:
             ((name, body),) = subgraphs(node)
             owner = Owner(node, name, body)
             within = border.carry_in(owner, outer)
-            after = border.carry_out(owner, self._inside(body, within))
+            last = self._inside(body, within)
+            after = border.carry_out(owner, last)
         emitter = self.emitter("generator.")
         drawn = emitter.cast("out", after, _UINT32)
         node.append(emitter.nodes)
@@ -165,7 +182,8 @@ class _Way:
     def _inside(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
         """The state after a subgraph, as int64 inside of it."""
         emitter = self.emitter("generator.")
-        if any(node in self._nodes or node in self._owners for node in graph):
+        draws = any(node in self._nodes or node in self._owners for node in graph)
+        if draws:
             taken = emitter.cast("inside", state, _UINT32)
             graph[0].prepend(emitter.nodes)
             last = self.through(graph, taken)

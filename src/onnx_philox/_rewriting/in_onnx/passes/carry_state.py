@@ -57,7 +57,8 @@ def carry_states(
     of_kept = None
     if is_kept and recorded.seed and not recorded.has_key:
         name = names.unique(f"{DOMAIN}.state_of_seed_{recorded.seed}")
-        constant = new_constant(model, names, run_words(OWNER, recorded.seed), name)
+        of_seed = run_words(OWNER, recorded.seed)
+        constant = new_constant(model, names, of_seed, name)
         of_kept = _State(model, names, {_UINT32: constant}, is_key_constant=True)
     carried = []
     inside: dict[tuple[Hashable, ir.Graph], ir.Value] = {}
@@ -69,7 +70,8 @@ def carry_states(
             emitter = _emitter(model, names, random.prefix)
             words = state.of_type(_INT64)
             assert words.shape is not None
-            ends = _Carrier(emitter, words.shape, random, inside).carry(words)
+            carrier = _Carrier(emitter, words.shape, random, inside)
+            ends = carrier.carry(words)
         else:
             ends = state.of_type(_UINT32), None
         carried.append(Carried(random, *ends))
@@ -124,19 +126,24 @@ def _state_of(
     if recorded.state is not None:
         return _State(model, names, {_UINT32: recorded.state}, recorded.has_key)
     if seed is None:
-        return _State(model, names, {_INT64: _new_input(model, names, batch)})
+        words = _new_input(model, names, batch)
+        return _State(model, names, {_INT64: words})
     # Else nodes add the seed to the key of zeros.
-    words = np.zeros(STATE_WORDS, np.uint32)
+    words_of_seed = np.zeros(STATE_WORDS, np.uint32)
     if has_key:
-        words = run_words(OWNER, seed)
-    return _State(model, names, {_UINT32: new_constant(model, names, words)}, has_key)
+        words_of_seed = run_words(OWNER, seed)
+    constant = new_constant(model, names, words_of_seed)
+    return _State(model, names, {_UINT32: constant}, has_key)
 
 
 def _this_run(model: ir.Model) -> ir.Value | None:
     """The copy of the state that nodes read; None in a model of an earlier version."""
     name = f"{DOMAIN}.{THIS_RUN}"
-    outputs = (value for node in model.graph for value in node.outputs)
-    return next((value for value in outputs if value.name == name), None)
+    for node in model.graph:
+        for value in node.outputs:
+            if value.name == name:
+                return value
+    return None
 
 
 def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
@@ -156,7 +163,8 @@ def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
         # Both rows of steps are for all rows of the state.
         steps = steps[:, np.newaxis]
     steps_value = _integers(model, emitter, "steps", steps)
-    runs = emitter.emit("Add", "runs", [steps_value, words], _INT64, [len(RUNS), *shape])
+    shape_of_both = [len(RUNS), *shape]
+    runs = emitter.emit("Add", "runs", [steps_value, words], _INT64, shape_of_both)
     this_run, next_run = (
         emitter.emit(
             "Gather",
@@ -174,7 +182,12 @@ def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
     return this_run
 
 
-def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]) -> ir.Value:
+def _integers(
+    model: ir.Model,
+    emitter: Emitter,
+    what: str,
+    array: NDArray[np.int64],
+) -> ir.Value:
     """Integers that are not cast from floats: OpenVINO computes no state with those."""
     if onnx_opset_of(model.opset_imports) >= CONSTANTS_OF_ANY_TYPE:
         return emitter.constant(what, array)
@@ -187,12 +200,16 @@ def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.in
 
 
 def new_constant(
-    model: ir.Model, names: Names, words: NDArray[np.uint32], name: str = STATE
+    model: ir.Model,
+    names: Names,
+    words: NDArray[np.uint32],
+    name: str = STATE,
 ) -> ir.Value:
     """A constant state."""
     graph = model.graph
     if model.ir_version >= _INITIALIZERS_ALONE:
-        state = ir.val(name, const_value=ir.tensor(words, name=name))
+        tensor = ir.tensor(words, name=name)
+        state = ir.val(name, const_value=tensor)
         graph.register_initializer(state)
         return state
     emitter = _emitter(model, names)
@@ -217,14 +234,15 @@ class Border:
         inner = self.emitter.declare(ir.Value(), "carried", _INT64, self.shape)
         if node.op_type == "Loop":
             # Trip count and condition come first, and may be left out.
-            node.resize_inputs(max(len(node.inputs), 2))
-            node.resize_inputs(len(node.inputs) + 1)
-            node.replace_input_with(len(node.inputs) - 1, state)
+            count = max(len(node.inputs), 2)
+            node.resize_inputs(count + 1)
+            node.replace_input_with(count, state)
             body.inputs.append(inner)
             return inner
         index = _scan_states(node)
-        node.resize_inputs(len(node.inputs) + 1)
-        for i in range(len(node.inputs) - 1, index, -1):
+        count = len(node.inputs)
+        node.resize_inputs(count + 1)
+        for i in range(count, index, -1):
             node.replace_input_with(i, node.inputs[i - 1])
         node.replace_input_with(index, state)
         body.inputs.insert(index, inner)
@@ -247,7 +265,8 @@ class Border:
             index = _scan_states(node) - 1
             next_state = kept_scanning(owner, next_state, index + 1, self.emitter)
             body.outputs.insert(index, next_state)
-        return self.emitter.declare(insert_output(node, index), "final", _INT64, self.shape)
+        final = insert_output(node, index)
+        return self.emitter.declare(final, "final", _INT64, self.shape)
 
 
 @dataclass(frozen=True)
@@ -276,7 +295,8 @@ class _Carrier(Border):
             elif owner.node.op_type == "Scan":
                 # OpenVINO's front end refuses a body that reads what is outside.
                 state = self.carry_in(owner, state)
-                self.carry_out(owner, self._unchanged(owner.graph, state))
+                unchanged = self._unchanged(owner.graph, state)
+                self.carry_out(owner, unchanged)
             if way_back or turns:
                 way_back.append(owner)
         before = self.emitter.again()
@@ -300,7 +320,8 @@ class _Carrier(Border):
                 next_state = self.carry_out(owner, next_state)
             else:
                 furthest = self.carry_in(owner, outer)
-                next_state = self.carry_out(owner, self._later(owner.graph, furthest, next_state))
+                later = self._later(owner.graph, furthest, next_state)
+                next_state = self.carry_out(owner, later)
         return taken, cast
 
     def _group(self, owner: Owner) -> tuple[Hashable, ir.Graph]:
@@ -312,10 +333,12 @@ class _Carrier(Border):
     def _move_on(self, owner: Owner, next_state: ir.Value) -> None:
         """Lets the state that a loop carries lie behind what one more node has drawn."""
         body = owner.graph
-        index = body.inputs.index(self.inside[self._group(owner)])
+        carried = self.inside[self._group(owner)]
+        index = body.inputs.index(carried)
         if owner.node.op_type == "Loop":
             index -= 1
-        body.outputs[index] = self._later(body, body.outputs[index], next_state)
+        later = self._later(body, body.outputs[index], next_state)
+        body.outputs[index] = later
 
     def _later(self, graph: ir.Graph, one: ir.Value, other: ir.Value) -> ir.Value:
         """The one of two states that lies behind the other: they differ by less than 2^31 blocks.
@@ -327,8 +350,8 @@ class _Carrier(Border):
         ahead = emitter.elementwise("Sub", "ahead", other, one, _INT64)
         first = emitter.constant("first", np.array([0]))
         blocks = emitter.emit("Gather", "blocks", [ahead, first], _INT64, None, {"axis": -1})
-        for what, dtype in (("signed", ir.DataType.INT32), ("sign", ir.DataType.FLOAT)):
-            blocks = emitter.cast(what, blocks, dtype)
+        blocks = emitter.cast("signed", blocks, ir.DataType.INT32)
+        blocks = emitter.cast("sign", blocks, ir.DataType.FLOAT)
         zero = emitter.constant("zero", np.zeros((), np.float32))
         is_ahead = emitter.emit("Greater", "is_ahead", [blocks, zero], ir.DataType.BOOL)
         step = emitter.cast("one_or_zero", is_ahead, _INT64)
@@ -357,7 +380,8 @@ class _Carrier(Border):
 
 def _scan_states(node: ir.Node) -> int:
     """How many state variables a Scan has: they come before the tensors it scans."""
-    return len(node.inputs) - node.attributes["num_scan_inputs"].as_int()
+    scanned = node.attributes["num_scan_inputs"].as_int()
+    return len(node.inputs) - scanned
 
 
 def insert_output(node: ir.Node, index: int) -> ir.Value:
@@ -373,7 +397,10 @@ def insert_output(node: ir.Node, index: int) -> ir.Value:
         new.shape = old.shape
         new.doc_string = old.doc_string
         old.doc_string = None
-        for theirs, ours in ((old.metadata_props, new.metadata_props), (old.meta, new.meta)):
+        for theirs, ours in (
+            (old.metadata_props, new.metadata_props),
+            (old.meta, new.meta),
+        ):
             ours.update(theirs)
             theirs.clear()
         old.replace_all_uses_with(new, replace_graph_outputs=True)

@@ -1,4 +1,4 @@
-"""What of a random node says that it may not draw what was meant: see `doubts`."""
+"""What in a model says that a random node may not draw what was meant: see `doubts`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def _are_probabilities(value: ir.Value | None) -> bool:
         return True
     given = [None if each is None else source(each) for each in node.inputs]
     if node.op_type == "Exp":
-        logarithm = given[0].producer() if given[0] is not None else None
+        if given[0] is None:
+            return False
+        logarithm = given[0].producer()
         return logarithm is not None and logarithm.op_type == "LogSoftmax"
     if node.op_type in ("LpNormalization", "Clip"):
         return _are_normalized(node, given[0])
@@ -50,8 +52,12 @@ def _are_probabilities(value: ir.Value | None) -> bool:
         return value is node.outputs[0] and _are_probabilities(given[0])
     if node.op_type == "Where":
         _, one, other = given
-        return any(_are_probabilities(a) and is_all(b, 0) for a, b in ((one, other), (other, one)))
-    return node.op_type == "Div" and _is_sum_of(given[1], given[0])
+        if _are_probabilities(one) and is_all(other, 0):
+            return True
+        return _are_probabilities(other) and is_all(one, 0)
+    if node.op_type != "Div":
+        return False
+    return _is_sum_of(given[1], given[0])
 
 
 def _are_normalized(node: ir.Node, given: ir.Value | None) -> bool:
@@ -63,7 +69,9 @@ def _are_normalized(node: ir.Node, given: ir.Value | None) -> bool:
 
 def _is_sum_of(total: ir.Value | None, value: ir.Value | None) -> bool:
     """Whether a value is the sum of what is divided by it."""
-    node = None if total is None else total.producer()
+    if total is None:
+        return False
+    node = total.producer()
     if node is None or node.op_type != "ReduceSum" or node.inputs[0] is None:
         return False
     return source(node.inputs[0]) is value
@@ -86,6 +94,7 @@ def _reaches_tensor(scalar: ir.Value, types: Types) -> bool:
         elif reader.op_type not in MOVES:
             continue
         # What is scaled, moved or cast is one number still.
-        if types.is_scalar(reader.outputs[0]) and _reaches_tensor(reader.outputs[0], types):
+        result = reader.outputs[0]
+        if types.is_scalar(result) and _reaches_tensor(result, types):
             return True
     return False

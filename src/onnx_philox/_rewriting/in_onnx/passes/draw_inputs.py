@@ -12,13 +12,14 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, OUTPUT_TYPE
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
 from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
+from onnx_philox._rewriting.not_rows import AskedShape
 
 IS_DRAWN_INPUT = "onnx_philox.drawn_input"
 """The key of a node's `meta` that says: it was an input."""
@@ -38,15 +39,25 @@ def draw_inputs(model: ir.Model, drawn: Sequence[DrawnInput]) -> None:
     opset = graphs.onnx_opset_for(model)
     if opset < OLDEST_OPSET:
         remedy = "Export the model again at a newer opset."
-        checks.refuse(OWNER, "the model's opset", opset, f"{OLDEST_OPSET} or newer", remedy)
+        checks.refuse(
+            OWNER,
+            "the model's opset",
+            opset,
+            f"{OLDEST_OPSET} or newer",
+            remedy,
+        )
     names = Names(model)
     by_name = {value.name or "": value for value in graph.inputs}
     inputs = [_input(each, by_name) for each in drawn]
-    others = [value for value in graph.inputs if value not in inputs and not _has_default(value)]
+    others = []
+    for value in graph.inputs:
+        if value not in inputs and not _has_default(value):
+            others.append(value)
     nodes: list[ir.Node] = []
     for each, value in zip(drawn, inputs, strict=True):
         emitter = Emitter(names, opset, f"{each.name}.")
-        new = _draw(each, value, _shape(each, value, others, emitter, model), emitter)
+        shape = _shape(each, value, others, emitter, model)
+        new = _draw(each, value, shape, emitter)
         graph.inputs.remove(value)
         graphs.take_over(new, value)
         nodes += emitter.nodes
@@ -58,6 +69,18 @@ def draw_inputs(model: ir.Model, drawn: Sequence[DrawnInput]) -> None:
 def is_drawn_input(node: ir.Node) -> bool:
     """Whether a node draws what was an input."""
     return IS_DRAWN_INPUT in node.meta
+
+
+def asked_shape(node: ir.Node) -> AskedShape | None:
+    """The input that says the shape of a drawn input; None where something else does."""
+    if not is_drawn_input(node):
+        return None
+    operator = OPERATORS[node.op_type]
+    shape = node.inputs[operator.inputs.index(operator.size_input)]
+    if shape is None or not shape.is_graph_input():
+        return None
+    remedy = "give the batch one name in both (dynamic_axes of torch.onnx.export)"
+    return AskedShape(shape.name or "", remedy)
 
 
 def _has_default(value: ir.Value) -> bool:
@@ -72,15 +95,22 @@ def _input(drawn: DrawnInput, by_name: dict[str, ir.Value]) -> ir.Value:
     if _has_default(value):
         drawn.refuse("of an input without a value of its own", "Remove its initializer.")
     readers = [node for node, _ in value.uses()]
-    is_read = value.is_graph_output() or any(node.graph is value.graph for node in readers)
+    is_read = value.is_graph_output()
+    is_read = is_read or any(node.graph is value.graph for node in readers)
     if not is_read:
         drawn.refuse_unread("an If, Loop or Scan", is_inside=bool(readers))
     return value
 
 
-def _draw(drawn: DrawnInput, value: ir.Value, shape: ir.Value, emitter: Emitter) -> ir.Value:
+def _draw(
+    drawn: DrawnInput,
+    value: ir.Value,
+    shape: ir.Value,
+    emitter: Emitter,
+) -> ir.Value:
     """The draw in the place of an input."""
-    values = drawn.values(_element_type(value), _type_name(value))
+    type_name = _type_name(value)
+    values = drawn.values(_element_type(value), type_name)
     parameters = drawn.parameters(values)
     operator = drawn.law.operator
     given = {name: emitter.constant(name, array) for name, array in parameters.items()}
@@ -89,8 +119,9 @@ def _draw(drawn: DrawnInput, value: ir.Value, shape: ir.Value, emitter: Emitter)
     inputs = [given.get(each.name) for each in operator.inputs]
     while inputs[-1] is None:
         inputs.pop()
-    said = {OUTPUT_TYPE: values.name}
-    attributes = {a.name: said[a.name] for a in operator.attributes if a.name in said}
+    attributes = {}
+    if any(attribute.name == OUTPUT_TYPE for attribute in operator.attributes):
+        attributes[OUTPUT_TYPE] = values.name
     dtype = ir.DataType(values.onnx)
     new = emitter.emit(operator.name, "drawn", inputs, dtype, value.shape, attributes, DOMAIN)
     node = emitter.nodes[-1]
@@ -128,22 +159,28 @@ def _shape(
     2. The dimensions of the input, if all are constants, or names that another input has.
     3. Else a new input says it.
     """
-    declared = None if value.shape is None else list(value.shape)
-    sizes = None if declared is None else [d if isinstance(d, int) else None for d in declared]
+    declared = None
+    sizes = None
+    if value.shape is not None:
+        declared = list(value.shape)
+        sizes = [d if isinstance(d, int) else None for d in declared]
     drawn.check_shape(sizes)
     if drawn.shape is not None:
         value.shape = ir.Shape(drawn.shape)
-        return emitter.constant("shape", np.array(drawn.shape, np.int64))
+        known_shape = np.array(drawn.shape, np.int64)
+        return emitter.constant("shape", known_shape)
     drawn.check_rank(None if declared is None else len(declared))
     assert declared is not None
     if all(isinstance(d, int) for d in declared):
-        return emitter.constant("shape", np.array(declared, np.int64))
+        known_shape = np.array(declared, np.int64)
+        return emitter.constant("shape", known_shape)
     known = _dimensions_of(others)
-    if not all(isinstance(d, int) or d.value in known for d in declared):
+    has_known_sizes = all(isinstance(d, int) or d.value in known for d in declared)
+    if not has_known_sizes:
         return _asked_shape(drawn, len(declared), model)
-    same = next((other for other in others if other.shape == value.shape), None)
-    if same is not None:
-        return emitter.shape(same)
+    for other in others:
+        if other.shape == value.shape:
+            return emitter.shape(other)
     each_size = [
         emitter.constant("size", np.array([d], np.int64))
         if isinstance(d, int)
@@ -175,6 +212,7 @@ def _asked_shape(drawn: DrawnInput, rank: int, model: ir.Model) -> ir.Value:
     """A new input that says the shape."""
     taken = {value.name for value in graphs.values(model.graph)}
     name = drawn.name_of_shape(taken)
-    shape = ir.Value(name=name, type=ir.TensorType(ir.DataType.INT64), shape=ir.Shape([rank]))
+    type_ = ir.TensorType(ir.DataType.INT64)
+    shape = ir.Value(name=name, type=type_, shape=ir.Shape([rank]))
     model.graph.inputs.append(shape)
     return shape

@@ -34,14 +34,16 @@ def expand_maps(model: ir.Model, draws: Callable[[ir.Node], bool]) -> None:
     One stays where the model does not show the type of what its body gives.
     """
     # Those inside come first: they are part of the body of what is around them.
-    found = [node for node, _ in graphs.walk(model.graph) if is_map(node)][::-1]
+    found = [node for node, _ in graphs.walk(model.graph) if is_map(node)]
+    found.reverse()
     drawing = [node for node in found if any(map(draws, _body(node).all_nodes()))]
     if not drawing:
         return
     types = Types(model)
     names = Names(model)
+    opset = graphs.onnx_opset_of(model.opset_imports)
     for node in drawing:
-        emitter = Emitter(names, graphs.onnx_opset_of(model.opset_imports), "map.")
+        emitter = Emitter(names, opset, "map.")
         _expand(node, emitter, types)
 
 
@@ -66,7 +68,8 @@ def is_sequence(value: ir.Value) -> bool:
     if node.op_type in _GIVE_SEQUENCES:
         return True
     if node.op_type == "Identity":
-        return node.inputs[0] is not None and is_sequence(node.inputs[0])
+        given = node.inputs[0]
+        return given is not None and is_sequence(given)
     if node.op_type in ("If", "Loop"):
         _, body = graphs.subgraphs(node)[0]
         # Of what a body gives to a Loop, its condition comes first.
@@ -84,7 +87,8 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
         dtype = types(value)
         if dtype is not None:
             dtypes.append(dtype)
-    if len(dtypes) < len(body.outputs) or len(given) != len(body.inputs):
+    has_all_types = len(dtypes) == len(body.outputs)
+    if not has_all_types or len(given) != len(body.inputs):
         return
 
     inner = emitter.again()
@@ -129,7 +133,8 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
     always = around.constant("always", np.array(True))
     empty = []
     for dtype in dtypes:
-        (value,) = around.node("SequenceEmpty", [], {"dtype": dtype.value})
+        type_ = {"dtype": dtype.value}
+        (value,) = around.node("SequenceEmpty", [], type_)
         sequence = ir.SequenceType(ir.TensorType(dtype))
         value.name = _declared(emitter, "empty", sequence).name
         value.type = sequence

@@ -73,19 +73,24 @@ _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
 def find_nodes(
-    model: ir.Model, generator: Generator = PHILOX, *, keep_seeds: bool = False
+    model: ir.Model,
+    generator: Generator = PHILOX,
+    *,
+    keep_seeds: bool = False,
+    types: Types | None = None,
 ) -> list[Outcome]:
     """What became of each random node of a model, in order, depth first; changes nothing.
 
     The functions of the model that hold random nodes must have been inlined. The generator is the
     one by which they are to be drawn. With `keep_seeds` nodes draw the same that their explicit
-    seeds tie in the runtimes.
+    seeds tie in the runtimes. `types` are those of the model, where somebody else needs them too.
 
     Raises:
         ValueError: A node reads what is computed of it.
     """
     _check_order(model)
-    types = Types(model)
+    if types is None:
+        types = Types(model)
     own = generator.rewriting()
     found: list[Outcome] = []
     of_onnx = graphs.onnx_opset_for(model)
@@ -108,7 +113,10 @@ def find_nodes(
         if isinstance(each, Irreplaceable):
             return each
         shares = each.same is not None and counts[each.same] > 1
-        outcome: Outcome | None = own and own.found(each, types, shares=shares)
+        shares = each.same is not None and counts[each.same] > 1
+        outcome: Outcome | None = None
+        if own:
+            outcome = own.found(each, types, shares=shares)
         return outcome or _as_said(each, types, generator, shares=shares)
 
     return [drawn(each) for each in found]
@@ -118,13 +126,23 @@ def _check_order(model: ir.Model) -> None:
     """Refuses a node that reads what is computed of it: whoever goes back from it finds no end."""
     order = TopologicalSorter[ir.Node]()
     for node, owners in graphs.walk(model.graph):
-        for each in (node, *(owner.node for owner in owners)):
-            order.add(each, *filter(None, (v.producer() for v in node.inputs if v is not None)))
+        producers = [value.producer() for value in node.inputs if value is not None]
+        before = [producer for producer in producers if producer is not None]
+        order.add(node, *before)
+        for owner in owners:
+            order.add(owner.node, *before)
     try:
         order.prepare()
     except CycleError as error:
-        given = f"{error.args[1][0].outputs[0].name!r}, which is computed of itself"
-        checks.refuse(OWNER, "the model", given, "a graph without a cycle", "Correct the node.")
+        node = error.args[1][0]
+        given = f"{node.outputs[0].name!r}, which is computed of itself"
+        checks.refuse(
+            OWNER,
+            "the model",
+            given,
+            "a graph without a cycle",
+            "Correct the node.",
+        )
 
 
 def _warn_of_loops(found: Sequence[Outcome], keys: Keys) -> None:
@@ -132,12 +150,17 @@ def _warn_of_loops(found: Sequence[Outcome], keys: Keys) -> None:
     alike: dict[Hashable, dict[Hashable, str]] = {}
     for each in found:
         key = keys.of(each.site.node)
-        if isinstance(each, Replaceable) and key is not None and key[1]:
-            alike.setdefault(key[0], {}).setdefault(each.same, each.site.called)
+        if key is None or not isinstance(each, Replaceable):
+            continue
+        name, loops = key
+        if loops:
+            nodes = alike.setdefault(name, {})
+            nodes.setdefault(each.same, each.site.called)
     for nodes in alike.values():
         if len(nodes) > 1:
             text = "nodes in several loops draw by one sequence of keys, and now numbers of their "
-            text += f"own: {few([*map(repr, nodes.values())])}. One loop for them draws the same"
+            named = few([repr(name) for name in nodes.values()])
+            text += f"own: {named}. One loop for them draws the same"
             warnings.warn(text, stacklevel=shown.stacklevel())
 
 
@@ -145,7 +168,8 @@ def _of_key(outcome: Outcome, keys: Keys) -> Outcome:
     key = keys.of(outcome.site.node)
     if key is None or isinstance(outcome, Irreplaceable):
         return outcome
-    return replace(outcome, same=key[0], changing=key[1])
+    same, changing = key
+    return replace(outcome, same=same, changing=changing)
 
 
 def _with_seeds(found: Sequence[Outcome], types: Types, *, keep: bool) -> list[Outcome]:
@@ -161,7 +185,9 @@ def _with_seeds(found: Sequence[Outcome], types: Types, *, keep: bool) -> list[O
             if counts[seeded.seed] > 1:
                 seeded = seeds.with_size(each.site.node, seeded)
             same = seeded if keep else None
-            changing = seeds.loops_that_keep_pace(each, seeded) if keep else None
+            changing = None
+            if keep:
+                changing = seeds.loops_that_keep_pace(each, seeded)
             site = replace(each.site, seeded=seeded)
             each = replace(each, site=site, same=same, changing=changing)
         outcomes.append(each)
@@ -186,7 +212,8 @@ def _of_doubles(found: Sequence[Outcome]) -> list[Outcome]:
             return each
         if not isinstance(each.replacement, BernoulliReplacement):
             return each
-        return replace(each, replacement=replace(each.replacement, keeps_double=True))
+        replacement = replace(each.replacement, keeps_double=True)
+        return replace(each, replacement=replacement)
 
     return [shared(each) for each in found]
 
@@ -221,7 +248,13 @@ def _read(site: Site, types: Types) -> Outcome:
     return random
 
 
-def _as_said(random: Replaceable, types: Types, generator: Generator, *, shares: bool) -> Outcome:
+def _as_said(
+    random: Replaceable,
+    types: Types,
+    generator: Generator,
+    *,
+    shares: bool,
+) -> Outcome:
     said = generator_of(random.site.node)
     if said is generator or said.is_counter_based:
         return absorb(random, types, shares=shares)
@@ -299,12 +332,14 @@ def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     if fused is not None:
         return not _drops(node, fused)
     version = _version(node, opset)
-    is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
-    return is_dropout and _is_training(node, DROPOUT) and not _drops(node, DROPOUT)
+    if version is None or version.random_when is not RandomWhen.TRAINING_MODE:
+        return False
+    return _is_training(node, DROPOUT) and not _drops(node, DROPOUT)
 
 
 def _drops(node: ir.Node, places: DropoutPlaces) -> bool:
-    return _is_training(node, places) and not is_all(input_at(node, places.ratio), 0)
+    ratio = input_at(node, places.ratio)
+    return _is_training(node, places) and not is_all(ratio, 0)
 
 
 def _is_training(node: ir.Node, places: DropoutPlaces) -> bool:
@@ -346,7 +381,8 @@ def _check_owners(site: Site) -> None:
     for owner in site.owners:
         node = owner.node
         is_standard = node.domain in graphs.STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
-        if is_standard and not (node.op_type == "Scan" and site.opset < 9):
+        is_old_scan = node.op_type == "Scan" and site.opset < 9
+        if is_standard and not is_old_scan:
             check_schema(node, site.owners, site.opset)
             continue
         name = graphs.label(node)
@@ -379,6 +415,7 @@ def inline_random_functions(model: ir.Model) -> None:
     inline(model, holding, OWNER, "functions with random nodes")
 
     def draws(node: ir.Node) -> bool:
-        return is_random(node, graphs.opset_of(model.opset_imports, node.domain), model)
+        opset = graphs.opset_of(model.opset_imports, node.domain)
+        return is_random(node, opset, model)
 
     expand_maps(model, draws)

@@ -100,14 +100,16 @@ class Keys:
         key = key_of(node)
         if key is None:
             return None
-        name = tuple(self._name(each, _GIVE_THEIR_NUMBERS) for each in key)
+        numbers = _GIVE_THEIR_NUMBERS
+        name = tuple(self._name(each, numbers) for each in key)
         return name, self._changed(key)
 
     def _read(self, node: ir.Node, around: Bodies) -> None:
         """Names the outputs of a node, and says which loops change them."""
         inner = [each for _, graph in subgraphs(node) for each in graph.all_nodes()]
         nodes = [node, *inner]
-        changes = self._changed(value for each in nodes for value in each.inputs)
+        read = [value for each in nodes for value in each.inputs]
+        changes = self._changed(read)
         if not self._others.isdisjoint(nodes):
             # Each iteration of any loop around may give others.
             changes |= around
@@ -131,12 +133,14 @@ class Keys:
             carried_inputs = 2
             carried_outputs = 1
             counters = body.inputs[:1]
-        rows_from = len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+        scanned = node.attributes.get_int("num_scan_inputs", 0)
+        rows_from = len(node.inputs) - scanned
         if self._across_loops:
             self._names |= dict.fromkeys(counters, _ITERATION)
             rows = zip(node.inputs[rows_from:], body.inputs[rows_from:], strict=False)
             for outer, inner in rows:
-                self._names[inner] = _Row(self._name(outer, _GIVE_EQUAL))
+                name = self._name(outer, _GIVE_EQUAL)
+                self._names[inner] = _Row(name)
         carried = zip(
             node.inputs[carried_inputs:],
             body.inputs[carried_inputs:],
@@ -163,12 +167,16 @@ class Keys:
             # They read numbers; one of them gives the algorithm too.
             operator = operator.replace("KeyCounterAlg", "KeyCounter")
             passed = _GIVE_THEIR_NUMBERS
-        values = ((name, each.value) for name, each in node.attributes.items())
         # A type is none, and two nodes of another type have other inputs.
-        attributes = sorted(each for each in values if isinstance(each[1], Hashable))
+        attributes = []
+        for name, attribute in node.attributes.items():
+            if isinstance(attribute.value, Hashable):
+                attributes.append((name, attribute.value))
+        attributes.sort()
         inputs = tuple(self._name(value, passed) for value in node.inputs)
         what = _Computation(node.domain, operator, tuple(attributes), inputs, index)
-        return self._operations.setdefault(what, len(self._operations))
+        next_number = len(self._operations)
+        return self._operations.setdefault(what, next_number)
 
     def _name(self, value: ir.Value | None, passed: tuple[str, ...]) -> Hashable:
         """What only equal values have: in all, or in their numbers, whatever else operators do."""
@@ -187,7 +195,9 @@ class Keys:
         while True:
             value = self._outside.get(value, value)
             node = value.producer()
-            if node is None or node.op_type not in passed or node.domain not in STANDARD_DOMAINS:
+            if node is None or node.op_type not in passed:
+                return value
+            if node.domain not in STANDARD_DOMAINS:
                 return value
             given = node.inputs[0]
             if given is None:
@@ -210,7 +220,8 @@ def _name_of_array(array: NDArray[Any]) -> Hashable:
     type_ = ir.DataType.from_numpy(array.dtype)
     if type_ is ir.DataType.STRING:
         # Its bytes would be addresses.
-        return _Constant(type_, array.shape, tuple(array.ravel().tolist()))
+        texts = tuple(array.ravel().tolist())
+        return _Constant(type_, array.shape, texts)
     return _Constant(type_, array.shape, array.tobytes())
 
 
@@ -225,7 +236,7 @@ def _unknown(model: ir.Model) -> set[ir.Node]:
             opset = opset_of(held.opset_imports, node.domain)
             if not key_of(node) and not schema_of(node, opset):
                 unknown[node] = held
-    holding = {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
+    holding = {held.identifier() for held in unknown.values() if isinstance(held, ir.Function)}
     calls = with_callers(model, holding)
     found = set()
     for node in model.graph.all_nodes():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import onnx_ir as ir
 
@@ -13,7 +15,8 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of, onnx_opset_for
 from onnx_philox._models.recorded_streams import names_of_batch, streams_of
 from onnx_philox._rewriting.asked import OWNER, Asked
-from onnx_philox._rewriting.batches import choose
+from onnx_philox._rewriting.batches import choose, find_beside, has_name
+from onnx_philox._rewriting.in_onnx.passes.draw_inputs import asked_shape
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
@@ -75,7 +78,18 @@ class BatchRows:
         name, input, axis, rivals = choose(
             shapes, said, lambda batch: [self._sized(node, batch) for node in nodes], _REMEDY
         )
-        self.batch = Batch(inputs[input], name, axis, rivals)
+        values = {value.name or "": value for value in model.graph.inputs}
+
+        def is_named(input: str, axis: int) -> bool:
+            shape = values[input].shape
+            dimension = None if shape is None else shape[axis]
+            return isinstance(dimension, ir.SymbolicDim) and has_name(dimension.value)
+
+        given = {name: self._shapes.of(value) for name, value in values.items()}
+        beside = find_beside(given, name, axis, is_named)
+        if beside.same:
+            self._shapes = SymbolicShapes(model, dict.fromkeys(beside.same, name))
+            rivals = [other for other in rivals if other not in beside.names]
         named = asked.named or frozenset()
         drawings = {
             each.site.node: DrawnRows.of(
@@ -85,7 +99,35 @@ class BatchRows:
             )
             for each in nodes
         }
-        self._walk = RowWalk(model, self._shapes, name, drawings)
+        walk = partial(RowWalk, model, self._shapes, name, drawings)
+        self._walk = walk(beside.unclear)
+
+        def matter(apart: Iterable[tuple[str, str]]) -> bool:
+            """Whether the proof needs that inputs have no batch, as their names say."""
+            others = [input for input, _ in apart]
+            unnamed = [each for each in nodes if each.names.isdisjoint(named)]
+            return bool(others) and self._differs(walk([*beside.unclear, *others]), unnamed)
+
+        # What is drawn beside the batch is another dimension.
+        drawn = [each.shape for each in drawings.values() if each.shape and name in each.shape]
+        apart = [each for each in beside.apart if all(each[1] not in shape for shape in drawn)]
+        if matter(apart):
+            apart = [each for each in apart if matter([each])]
+        else:
+            apart = []
+        self.batch = Batch(inputs[input], name, axis, rivals, replace(beside, apart=apart))
+
+    def _differs(self, other: RowWalk, nodes: Sequence[Replaceable]) -> bool:
+        """Whether something else is known of draws where other inputs may have the batch."""
+        own = self._walk
+        for site in (each.site for each in nodes):
+            if other.places[site.node] != own.places[site.node]:
+                return True
+            if (site.node in other.culprits) != (site.node in own.culprits):
+                return True
+            if any(other.of_how_often(each) != own.of_how_often(each) for each in site.owners):
+                return True
+        return False
 
     def _sized(self, random: Replaceable, batch: str) -> list[Place]:
         """Where a dimension of this name stands in what a node draws, by its size alone."""
@@ -125,7 +167,7 @@ class BatchRows:
                 return of_count(title, owner.label, "")
         culprit = self._walk.culprits.get(node)
         if not places:
-            return unproved(title, site.called, shape, batch, culprit)
+            return unproved(title, site.called, shape, batch, culprit, asked_shape(node))
         if culprit is not None and not is_named:
             return out_of_order(title, site.called, culprit, batch)
         (self.batch.places[node],) = places

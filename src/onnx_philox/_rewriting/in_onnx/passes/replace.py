@@ -75,7 +75,7 @@ class SameShape:
         self._found: dict[ir.Value, ir.Value] = {}
 
     def source(self, value: ir.Value, steps: int = _MOST_STEPS) -> ir.Value:
-        """That value; the value itself where there is none."""
+        """The value of the same shape that it comes from; the value itself where there is none."""
         if value not in self._found:
             before = None
             if steps:
@@ -105,7 +105,8 @@ class SameShape:
 
     def _of_both(self, node: ir.Node, steps: int) -> ir.Value | None:
         """The one source of all inputs but constants of rank 0."""
-        inputs = [value for value in node.inputs if value is not None and not _is_scalar(value)]
+        inputs = [value for value in node.inputs if value is not None]
+        inputs = [value for value in inputs if not _is_scalar(value)]
         sources = {self.source(value, steps) for value in inputs}
         if len(sources) != 1:
             return None
@@ -117,13 +118,18 @@ def _sized_by(node: ir.Node) -> ir.Value | None:
     operator = OPERATORS.get(node.op_type)
     if operator is None:
         return None
-    size = node.inputs[operator.inputs.index(operator.size_input)]
+    index = operator.inputs.index(operator.size_input)
+    size = node.inputs[index]
     if not operator.has_shape:
         if operator.size_input.role is not Role.DATA:
             return None
         return size
-    shape = None if size is None else size.producer()
-    if shape is None or shape.op_type != "Shape" or shape.domain not in STANDARD_DOMAINS:
+    if size is None:
+        return None
+    shape = size.producer()
+    if shape is None or shape.op_type != "Shape":
+        return None
+    if shape.domain not in STANDARD_DOMAINS:
         return None
     if shape.attributes:
         return None
@@ -151,7 +157,11 @@ class Replace:
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
     def __init__(
-        self, names: Names, global_seed: int, batch: Batch | None, generator: Generator
+        self,
+        names: Names,
+        global_seed: int,
+        batch: Batch | None,
+        generator: Generator,
     ) -> None:
         self._generator = generator
         self._own = generator.rewriting()
@@ -182,7 +192,8 @@ class Replace:
             attributes: dict[str, int | str],
         ) -> ir.Value:
             own = random.seeds or (self._global_seed, random.stream)
-            seeds: Mapping[str, Any] = dict(zip(("global_seed", "op_seed"), own, strict=True))
+            global_seed, op_seed = own
+            seeds: Mapping[str, Any] = {"global_seed": global_seed, "op_seed": op_seed}
             asked = dtype
             if self._own is not None:
                 seeds = {}
@@ -193,7 +204,13 @@ class Replace:
             by_name = {**inputs, "state": state}
             ordered = [by_name.get(declared.name) for declared in op.inputs]
             values = emitter.emit(
-                op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
+                op.name,
+                "values",
+                ordered,
+                dtype,
+                None,
+                {**attributes, **seeds},
+                DOMAIN,
             )
             node = values.producer()
             assert node is not None
@@ -227,9 +244,11 @@ class Replace:
         for node in emitter.nodes:
             if not all(value.name for value in node.outputs):
                 # A mask that nothing reads: onnx-ir would give it a name of a graph around.
-                emitter.mask_of(node.outputs[0], node.outputs[0].shape)
+                first = node.outputs[0]
+                emitter.mask_of(first, first.shape)
         assert last.graph is not None
-        own = [node for node in emitter.nodes if not self._is_shared(node, last.graph)]
+        graph = last.graph
+        own = [node for node in emitter.nodes if not self._is_shared(node, graph)]
         last.prepend(own)
         for ours, theirs in zip(new, last.outputs, strict=False):
             take_over(ours, theirs)
@@ -276,7 +295,8 @@ class Replace:
         producer = source.producer()
         if producer is not None and producer.graph is None:
             return False
-        first = self._constants.setdefault(("Shape", graph, source), shape)
+        key = ("Shape", graph, source)
+        first = self._constants.setdefault(key, shape)
         if first is not shape:
             shape.replace_all_uses_with(first)
             return True

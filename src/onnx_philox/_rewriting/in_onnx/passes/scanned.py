@@ -28,7 +28,8 @@ _SHAPE_ONLY = ("Shape", "Size", "RandomUniformLike", "RandomNormalLike", "EyeLik
 
 def declare_ranks(model: ir.Model, drawn: Iterable[ir.Value]) -> None:
     """Declares how many dimensions draws have, if there is a Scan, and the model shows it."""
-    if not any(node.op_type == "Scan" for node, _ in walk(model.graph)):
+    has_scan = any(node.op_type == "Scan" for node, _ in walk(model.graph))
+    if not has_scan:
         return
     types = Types(model)
     for value in drawn:
@@ -37,7 +38,12 @@ def declare_ranks(model: ir.Model, drawn: Iterable[ir.Value]) -> None:
             value.shape = ir.Shape([None] * len(shape))
 
 
-def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) -> ir.Value:
+def kept_scanning(
+    owner: Owner,
+    state: ir.Value,
+    states: int,
+    emitter: Emitter,
+) -> ir.Value:
     """The next state that a body gives, plus the zeros that it scans if it scans nothing else.
 
     Args:
@@ -52,7 +58,8 @@ def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) 
         if _reads_rows(node, body, states):
             node.meta[_ZERO] = None
         else:
-            node.meta[_ZERO] = _scan_zeros(node, body, states, emitter.again())
+            inner = emitter.again()
+            node.meta[_ZERO] = _scan_zeros(node, body, states, inner)
     zero = node.meta[_ZERO]
     if zero is None:
         return state
@@ -62,9 +69,15 @@ def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) 
     return total
 
 
-def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) -> ir.Value | None:
+def _scan_zeros(
+    node: ir.Node,
+    body: ir.Graph,
+    states: int,
+    emitter: Emitter,
+) -> ir.Value | None:
     """Adds zeros, as many as iterations, to what a Scan scans; a zero, as its body sees it."""
-    axis = node.attributes.get_ints("scan_input_axes", [0])[0]
+    axes = node.attributes.get_ints("scan_input_axes", [0])
+    axis = axes[0]
     rows = node.inputs[states]
     assert rows is not None, "no input of a Scan is optional"
     if axis < 0:
@@ -72,18 +85,21 @@ def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) ->
             return None
         axis += rows.shape.rank()
     index = emitter.constant("axis", np.array([axis], np.int64))
-    count = emitter.emit("Gather", "iterations", [emitter.shape(rows), index], _INT64, [1])
+    shape = emitter.shape(rows)
+    count = emitter.emit("Gather", "iterations", [shape, index], _INT64, [1])
     none = ir.tensor(np.zeros(1, np.int64))
     zeros = emitter.emit("ConstantOfShape", "zeros", [count], _INT64, None, {"value": none})
     node.prepend(emitter.nodes)
-    node.resize_inputs(len(node.inputs) + 1)
-    node.replace_input_with(len(node.inputs) - 1, zeros)
+    place = len(node.inputs)
+    node.resize_inputs(place + 1)
+    node.replace_input_with(place, zeros)
     scanned = node.attributes["num_scan_inputs"].as_int() + 1
     node.attributes["num_scan_inputs"] = ir.AttrInt64("num_scan_inputs", scanned)
     for name in ("scan_input_axes", "scan_input_directions"):
         given = node.attributes.get(name)
         if given is not None:
-            node.attributes[name] = ir.AttrInt64s(name, [*given.as_ints(), 0])
+            numbers = [*given.as_ints(), 0]
+            node.attributes[name] = ir.AttrInt64s(name, numbers)
     zero = emitter.declare(ir.Value(), "zero", _INT64, [])
     body.inputs.append(zero)
     return zero
@@ -92,7 +108,8 @@ def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) ->
 def _reads_rows(node: ir.Node, body: ir.Graph, states: int) -> bool:
     """Whether something that is read depends on a value of what is scanned."""
     # The last state is ours, which the body does not give yet.
-    carried = list(zip(body.inputs[: states - 1], body.outputs, strict=False))
+    states_before = body.inputs[: states - 1]
+    carried = list(zip(states_before, body.outputs, strict=False))
     scanned = set(body.inputs[states:])
     left = [
         inner for inner, outer in zip(body.outputs, node.outputs, strict=True) if is_wanted(outer)

@@ -87,16 +87,20 @@ class Seeds:
         place = tuple(_turns(owner) for owner in site.owners)
         if tensorflow_random_nodes.is_known(node):
             drawn = _KINDS_OF_TENSORFLOW[tensorflow_random_nodes.KINDS[node.op_type]]
-            kind = drawn if drawn in _OF_ANY_TYPE else f"{drawn} of {random.drawn[1]}"
+            kind = drawn
+            if drawn not in _OF_ANY_TYPE:
+                kind = f"{drawn} of {random.drawn[1]}"
             return Seeded(site.explicit_seed, f"{OF_TENSORFLOW}{kind}", kind, place)
         given = node.attributes["seed"].value
         if node.op_type.endswith("Dropout"):
-            return Seeded(dropout_start(int(given)), DROPOUTS, "Dropouts", place)
+            start = dropout_start(int(given))
+            return Seeded(start, DROPOUTS, "Dropouts", place)
         numbers, kind = _numbers(random)
-        return Seeded(start_of(float(given)), numbers, kind, place)
+        start = start_of(float(given))
+        return Seeded(start, numbers, kind, place)
 
     def with_size(self, node: ir.Node, seeded: Seeded) -> Seeded:
-        """The same with the number of elements, which may take an inference of shapes."""
+        """What decides, with the number of elements, which may take an inference of shapes."""
         if seeded.numbers == DROPOUTS:
             return seeded
         if tensorflow_random_nodes.is_known(node):
@@ -114,7 +118,10 @@ class Seeds:
         """
         if seeded.numbers != DROPOUTS:
             return None
-        loops = [owner.graph for owner in random.site.owners if owner.node.op_type != "If"]
+        loops = []
+        for owner in random.site.owners:
+            if owner.node.op_type != "If":
+                loops.append(owner.graph)
         return frozenset(loops) if loops else None
 
     def _size(self, node: ir.Node, numbers: str) -> Size:
@@ -122,7 +129,8 @@ class Seeds:
         shape = node.attributes.get("shape")
         if node.op_type == "Multinomial":
             samples = Size(node.attributes.get_int("sample_size", 1))
-            return samples.times(self._rows(input_of(node, 0), of_classes=True))
+            rows = self._rows(input_of(node, 0), of_classes=True)
+            return samples.times(rows)
         if shape is None:
             size = self.of_value(input_of(node, 0))
         else:
@@ -140,9 +148,11 @@ class Seeds:
                 return self._rows(given)
             case "categorical":
                 rows = self._rows(given, of_classes=True)
-                return rows.times(self._told(input_of(node, 1)))
+                samples = self._told(input_of(node, 1))
+                return rows.times(samples)
             case "gamma" | "poisson":
-                return self._told(given).times(self.of_value(input_of(node, 1)))
+                parameters = self.of_value(input_of(node, 1))
+                return self._told(given).times(parameters)
         return self._told(given)
 
     def of_value(self, value: ir.Value) -> Size:
@@ -163,9 +173,10 @@ class Seeds:
             node = way[-1].producer()
             if node is None:
                 break
+            if node.op_type not in _KEEP_THE_SIZE or node.domain not in STANDARD_DOMAINS:
+                break
             is_first = way[-1].index() == 0 or node.op_type == "Dropout"
-            keeps = node.op_type in _KEEP_THE_SIZE and node.domain in STANDARD_DOMAINS and is_first
-            if not keeps or not node.inputs or node.inputs[0] is None:
+            if not is_first or not node.inputs or node.inputs[0] is None:
                 break
             way.append(node.inputs[0])
         return way
@@ -187,9 +198,9 @@ class Seeds:
         if known is not None:
             return _product(known.ravel().tolist())
         node = root.producer()
-        is_shape = node is not None and node.op_type == "Shape" and node.domain in STANDARD_DOMAINS
-        if node is not None and is_shape and not node.attributes:
-            return self.of_value(input_of(node, 0))
+        if node is not None and node.op_type == "Shape" and not node.attributes:
+            if node.domain in STANDARD_DOMAINS:
+                return self.of_value(input_of(node, 0))
         return Size(1, (f"the product of {root.name!r}",))
 
 
@@ -241,7 +252,9 @@ def _root(value: ir.Value) -> ir.Value:
         if node is None:
             break
         given = node.inputs[0] if node.inputs else None
-        if node.op_type not in _GIVE_EQUAL or node.domain not in STANDARD_DOMAINS or given is None:
+        if node.op_type not in _GIVE_EQUAL or node.domain not in STANDARD_DOMAINS:
+            break
+        if given is None:
             break
         value = given
     return value
@@ -251,9 +264,11 @@ def _turns(owner: Owner) -> Hashable:
     """What two subgraphs have in common that run equally often whenever what holds them runs."""
     node = owner.node
     if node.op_type == "If":
-        return "If", _name(input_of(node, 0)), owner.attribute
+        condition = _name(input_of(node, 0))
+        return "If", condition, owner.attribute
     if node.op_type == "Loop" and _runs_all_trips(node, owner.graph):
-        return "Loop", _name(input_of(node, 0))
+        trips = _name(input_of(node, 0))
+        return "Loop", trips
     return owner.graph
 
 
@@ -263,7 +278,8 @@ def _runs_all_trips(loop: ir.Node, body: ir.Graph) -> bool:
     go = None
     if len(loop.inputs) > 1:
         go = loop.inputs[1]
-    if trips is None or (go is not None and not _is_true(go)):
+    may_stop = go is not None and not _is_true(go)
+    if trips is None or may_stop:
         return False
     goes_on = _root(body.outputs[0])
     return goes_on is body.inputs[1] or _is_true(goes_on)

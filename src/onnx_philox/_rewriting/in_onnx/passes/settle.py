@@ -26,8 +26,10 @@ def settle(model: ir.Model) -> int:
     if nodes:
         graphs.import_onnx(model)
         names = Names(model)
+        opset = graphs.onnx_opset_of(model.opset_imports)
         for node in nodes:
-            _settle(node, Emitter(names, graphs.onnx_opset_of(model.opset_imports), "settled."))
+            emitter = Emitter(names, opset, "settled.")
+            _settle(node, emitter)
     return len(nodes)
 
 
@@ -45,7 +47,8 @@ def _settle(node: ir.Node, emitter: Emitter) -> None:
     if len(node.outputs) > 1 and graphs.is_wanted(node.outputs[1]):
         all_true = {"value": ir.tensor(np.ones(1, bool))}
         shape = emitter.shape(data)
-        new.append(emitter.emit("ConstantOfShape", "mask", [shape], bool_, data.shape, all_true))
+        mask = emitter.emit("ConstantOfShape", "mask", [shape], bool_, data.shape, all_true)
+        new.append(mask)
     identity = emitter.nodes[0]
     identity.name = node.name or identity.name
     identity.doc_string = node.doc_string

@@ -27,7 +27,8 @@ def share_of(node: ir.Node) -> Share | None:
 def inlined_comparison(node: ir.Node) -> ir.Node | None:
     """The Greater of a Bernoulli that a tool inlined, given its RandomUniformLike."""
     drawn = node.outputs[0]
-    if node.op_type != "RandomUniformLike" or INLINED_NAME not in f"{node.name} {drawn.name}":
+    names = f"{node.name} {drawn.name}"
+    if node.op_type != "RandomUniformLike" or INLINED_NAME not in names:
         return None
     reader = only_reader(drawn)
     if reader is None:
@@ -59,7 +60,9 @@ def _number(value: ir.Value | None) -> float | None:
 def _is_complement(value: ir.Value | None) -> bool:
     """Whether a value is computed as 1 - x."""
     node = None if value is None else source(value).producer()
-    if node is None or node.domain not in STANDARD_DOMAINS or node.op_type not in ("Add", "Sub"):
+    if node is None or node.domain not in STANDARD_DOMAINS:
+        return False
+    if node.op_type not in ("Add", "Sub"):
         return False
     one, other = node.inputs
     if node.op_type == "Sub":

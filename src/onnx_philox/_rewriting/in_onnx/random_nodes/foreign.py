@@ -42,14 +42,16 @@ def schema_of(node: ir.Node, opset: int | None) -> onnx.defs.OpSchema | None:
     """What ONNX declares of an operator, in a version of its domain; None where it knows none."""
     if has_inputs_of_tensorflow(node):
         return None
-    return _schema(node.op_type, max(opset or 1, 1), node.domain)
+    version = max(opset or 1, 1)
+    return _schema(node.op_type, version, node.domain)
 
 
 @functools.cache
 def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
     domain = "" if domain in STANDARD_DOMAINS else domain
-    is_known = onnx.defs.has(op_type, version, domain)
-    return onnx.defs.get_schema(op_type, version, domain) if is_known else None
+    if not onnx.defs.has(op_type, version, domain):
+        return None
+    return onnx.defs.get_schema(op_type, version, domain)
 
 
 def has_inputs_of_tensorflow(node: ir.Node) -> bool:

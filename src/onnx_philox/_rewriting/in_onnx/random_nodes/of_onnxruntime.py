@@ -56,12 +56,15 @@ def start_of(seed: float) -> int:
     Nodes of equal starts have one seed. Measured on Linux, with every kind: the f32 is cut to an
     integer of 64 bits (a NaN, and what does not fit, to the lowest), of which the low 32 count.
     """
-    cut = int(seed) if _LOWEST <= seed < _BEHIND else int(_LOWEST)
-    return cut % 2**32 % MODULUS or 1
+    cut = int(_LOWEST)
+    if _LOWEST <= seed < _BEHIND:
+        cut = int(seed)
+    low = cut % 2**32
+    return low % MODULUS or 1
 
 
 def dropout_start(seed: int) -> int:
-    """The same of a Dropout, which starts each run from the next seed, an unsigned 64-bit integer.
+    """The start of a Dropout, which begins each run from the next seed, an unsigned 64-bit integer.
 
     So 0 and 1 are two seeds: they agree in the first run alone. Those just below 0 begin again at 0
     after a few runs, and are like no others.

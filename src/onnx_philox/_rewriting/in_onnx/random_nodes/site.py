@@ -22,7 +22,12 @@ _OPTIONAL = OpSchema.FormalParameterOption.Optional
 Site = found.Site[ir.Node, Owner]
 
 
-def site_of(node: ir.Node, owners: tuple[Owner, ...], version: int | None, opset: int) -> Site:
+def site_of(
+    node: ir.Node,
+    owners: tuple[Owner, ...],
+    version: int | None,
+    opset: int,
+) -> Site:
     """The place of a node, given what it does not say itself: see `found.Site`."""
     return Site(
         node,
@@ -56,7 +61,9 @@ def _explicit_seed(node: ir.Node) -> str | None:
         text = str(seed)
         if isinstance(seed, float):
             # The attribute is an f32: 3.9, not 3.9000001.
-            text = format(seed, ".9g") if seed.is_integer() else str(np.float32(seed))
+            text = str(np.float32(seed))
+            if seed.is_integer():
+                text = format(seed, ".9g")
         shown.append(f"{name} {text}")
     return " and ".join(shown) or None
 
@@ -67,14 +74,19 @@ def required_input(site: Site, index: int) -> ir.Value:
     Raises:
         ValueError: It has none.
     """
-    value = site.node.inputs[index] if index < len(site.node.inputs) else None
+    value = None
+    if index < len(site.node.inputs):
+        value = site.node.inputs[index]
     if value is None:
         site.refuse(f"input {index}", "nothing", "connected", "Connect it.")
     return value
 
 
 def allowed_type(
-    site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...], remedy: str
+    site: Site,
+    dtype: ir.DataType | None,
+    types: tuple[ElementType, ...],
+    remedy: str,
 ) -> ElementType:
     """The element type of this package that a type of ONNX is; the type may be unknown.
 
@@ -94,7 +106,8 @@ def check_schemas(model: ir.Model) -> None:
     parts: list[ir.Model | ir.Function] = [model, *model.functions.values()]
     for part in parts:
         for node, owners in walk(part.graph):
-            check_schema(node, owners, opset_of(part.opset_imports, node.domain))
+            opset = opset_of(part.opset_imports, node.domain)
+            check_schema(node, owners, opset)
 
 
 def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) -> None:
@@ -122,10 +135,22 @@ def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) ->
             site.refuse(f"attribute {name!r}", "nothing", wanted, "Give it.")
         if attribute and not attribute.is_ref() and attribute.type.name != wanted:
             remedy = "Give it that type, or remove it."
-            site.refuse(f"attribute {name!r}", attribute.type.name, wanted, remedy, TypeError)
+            site.refuse(
+                f"attribute {name!r}",
+                attribute.type.name,
+                wanted,
+                remedy,
+                TypeError,
+            )
 
 
-def _check_number(site: Site, what: str, given: int, least: int, most: int) -> None:
+def _check_number(
+    site: Site,
+    what: str,
+    given: int,
+    least: int,
+    most: int,
+) -> None:
     if not least <= given <= most:
         allowed = f"at least {least} and at most {most}"
         site.refuse(f"the number of {what}", given, allowed, "Correct the node.")
@@ -156,4 +181,5 @@ def check_declared(site: Site, drawn: ir.DataType) -> None:
     remedy += "no runtime loads the model as it is."
     what = f"the type of output {output.name!r}"
     given = f"one that is declared {declared.name}"
-    raise DeclaredTypeError(site.title, what, given, f"{drawn.name}, which the node draws", remedy)
+    allowed = f"{drawn.name}, which the node draws"
+    raise DeclaredTypeError(site.title, what, given, allowed, remedy)

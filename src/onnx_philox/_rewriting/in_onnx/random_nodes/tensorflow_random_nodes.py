@@ -33,8 +33,10 @@ KINDS = {
 
 def is_known(node: ir.Node) -> bool:
     """Whether a node is one of these, and not ONNX's own of the same name."""
-    is_standard = node.op_type in STANDARD_OPERATORS and not foreign.has_inputs_of_tensorflow(node)
-    return node.domain in foreign.TENSORFLOW_DOMAINS and node.op_type in KINDS and not is_standard
+    if node.domain not in foreign.TENSORFLOW_DOMAINS or node.op_type not in KINDS:
+        return False
+    is_named_alike = node.op_type in STANDARD_OPERATORS
+    return not is_named_alike or foreign.has_inputs_of_tensorflow(node)
 
 
 def key_of(node: ir.Node) -> Sequence[ir.Value | None] | None:
@@ -58,15 +60,20 @@ def is_shuffle(node: ir.Node) -> bool:
 
 def is_shaped(node: ir.Node) -> bool:
     """Whether the first input of a node is the shape of its output."""
-    return is_known(node) and KINDS[node.op_type] in ("normal", "uniform", "integers", "truncated")
+    if not is_known(node):
+        return False
+    return KINDS[node.op_type] in ("normal", "uniform", "integers", "truncated")
 
 
 def declared_type(node: ir.Node) -> ir.DataType | None:
     """The element type that one of these nodes declares; None for all other nodes."""
     if node.domain not in foreign.TENSORFLOW_DOMAINS or node.op_type not in KINDS:
         return None
-    given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
-    return next((element_type(attribute) for attribute in given if attribute is not None), None)
+    for name in ("dtype", "output_dtype"):
+        attribute = node.attributes.get(name)
+        if attribute is not None:
+            return element_type(attribute)
+    return None
 
 
 def element_type(attribute: ir.Attr) -> ir.DataType | None:

@@ -40,23 +40,28 @@ class AwaitingReplacement:
         operator = OPERATORS[node.op_type]
         given = ours.attributes_of(node)
         complete = checks.check_attributes(operator, given)
-        attributes = {n: a for n, a in given.items() if n not in ("global_seed", "op_seed")}
+        attributes = dict(given)
+        for seed in ("global_seed", "op_seed"):
+            attributes.pop(seed, None)
         if operator.type_input is not None:
-            dtype = types(required_input(site, operator.inputs.index(operator.type_input)))
+            index = operator.inputs.index(operator.type_input)
+            dtype = types(required_input(site, index))
             return cls(operator, dtype or ir.DataType.UNDEFINED, attributes)
         drawn = checks.output_type(operator, complete, {})
         return cls(operator, ir.DataType(drawn.onnx), attributes)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        drawn = draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)
+        inputs = ours.inputs_of(node)
+        drawn = draw(self.operator, self.dtype, inputs, self.attributes)
         outputs = [drawn]
         mask = self.operator.drawn_output
         last = len(self.operator.outputs) - 1
         is_state_wanted = len(node.outputs) > last and is_wanted(node.outputs[last])
         is_mask_wanted = len(node.outputs) > mask and is_wanted(node.outputs[mask])
         if mask and (is_mask_wanted or is_state_wanted):
-            outputs.append(emitter.mask_of(drawn, node.outputs[mask].shape))
+            shape = node.outputs[mask].shape
+            outputs.append(emitter.mask_of(drawn, shape))
         if is_state_wanted:
             # It has as many rows as the state that the node gains.
             node.outputs[last].shape = None

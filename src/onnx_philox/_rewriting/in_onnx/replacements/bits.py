@@ -79,19 +79,23 @@ def _after(bits: RandomBits, node: ir.Node, index: int) -> RandomBits | None:
     if node.op_type == "Cast":
         return _cast(bits, node)
     number = _number(node, 1 - index, bits.rank)
-    if number is None or (index != 0 and node.op_type != "BitwiseAnd"):
+    is_turned = index != 0 and node.op_type != "BitwiseAnd"
+    if number is None or is_turned:
         return None
-    if node.op_type == "BitShift" and node.attributes.get_string("direction") == "RIGHT":
+    direction = node.attributes.get_string("direction") if node.op_type == "BitShift" else None
+    if direction == "RIGHT":
         return _shifted(bits, number, nodes)
     if node.op_type == "Div" and is_power_of_two(Fraction(number)):
-        return _shifted(bits, number.bit_length() - 1, nodes)
+        by = number.bit_length() - 1
+        return _shifted(bits, by, nodes)
     count = None
     if node.op_type == "BitwiseAnd" and is_power_of_two(Fraction(number + 1)):
         count = number + 1
     if node.op_type == "Mod" and number > 0:
         # A draw of the words has this rule: also where they are not quite equally likely.
         is_drawn_so = bits.count == WORDS and number < WORDS // 2
-        count = number if is_drawn_so or is_power_of_two(Fraction(number)) else None
+        if is_drawn_so or is_power_of_two(Fraction(number)):
+            count = number
     if count is None or width is None or count > bits.count:
         return None
     return replace(bits, count=count, nodes=nodes)
@@ -108,13 +112,15 @@ def _cast(bits: RandomBits, node: ir.Node) -> RandomBits | None:
     dtype = ir.DataType(node.attributes.get_int("to"))
     if not dtype.is_integer() or dtype.bitwidth > _WIDEST:
         return None
-    most = int(np.iinfo(dtype.numpy()).max)
+    limits = np.iinfo(dtype.numpy())
+    most = int(limits.max)
     count = bits.count
     if count - 1 > most:
         if dtype.is_signed() or bits.width is None:
             return None
         count = most + 1
-    return RandomBits(count, dtype, (*bits.nodes, node), bits.rank)
+    nodes = (*bits.nodes, node)
+    return RandomBits(count, dtype, nodes, bits.rank)
 
 
 def floats(
@@ -131,11 +137,13 @@ def _joined(
     bits: RandomBits, uniform: FloatReplacement
 ) -> tuple[FloatReplacement, RandomBits] | None:
     """Floats whose mantissa they are: `bits | 1.0`, cast bit by bit, and mostly less 1."""
-    while (reader := only_reader(bits.value)) is not None and reader[0].op_type == "Cast":
+    reader = only_reader(bits.value)
+    while reader is not None and reader[0].op_type == "Cast":
         cast = _cast(bits, reader[0])
         if cast is None or cast.count != bits.count:
             return None
         bits = cast
+        reader = only_reader(bits.value)
     if reader is None or reader[0].op_type not in _JOINS:
         return None
     joining, index = reader
@@ -145,17 +153,21 @@ def _joined(
         return None
     bitcast, _ = reader
     values = BY_ONNX.get(bitcast.attributes.get_int("to", 0))
-    if values is None or values not in _ONE or one != _ONE[values] or bits.width != BITS[values]:
+    if values is None or values not in _ONE:
+        return None
+    if one != _ONE[values] or bits.width != BITS[values]:
         return None
     nodes = (*bits.nodes, joining, bitcast)
     low = 1
     reader = only_reader(bitcast.outputs[0])
-    if reader is not None and reader[0].op_type == "Sub" and reader[1] == 0:
-        less, _ = reader
-        if _float(less, 1, bits.rank) == 1:
+    if reader is not None:
+        less, place = reader
+        is_less = less.op_type == "Sub" and place == 0
+        if is_less and _float(less, 1, bits.rank) == 1:
             nodes = (*nodes, less)
             low = 0
-    return _uniform(values, low, low + 1, uniform), replace(bits, nodes=nodes)
+    drawn = _uniform(values, low, low + 1, uniform)
+    return drawn, replace(bits, nodes=nodes)
 
 
 def _scaled(
@@ -168,15 +180,19 @@ def _scaled(
     cast, _ = reader
     values = BY_ONNX.get(cast.attributes.get_int("to"))
     reader = only_reader(cast.outputs[0])
-    if values not in (F32, F64) or reader is None or bits.width is None:
+    if values not in (F32, F64) or bits.width is None:
+        return None
+    if reader is None:
         return None
     scaling, index = reader
     number = _float(scaling, 1 - index, bits.rank)
-    is_share = scaling.op_type == "Mul" and number == 1 / bits.count
-    is_share |= scaling.op_type == "Div" and index == 0 and number == bits.count
-    if not is_share or bits.width < BITS[F32]:
+    is_product = scaling.op_type == "Mul" and number == 1 / bits.count
+    is_quotient = scaling.op_type == "Div" and index == 0 and number == bits.count
+    if not (is_product or is_quotient) or bits.width < BITS[F32]:
         return None
-    return _uniform(values, 0, 1, uniform), replace(bits, nodes=(*bits.nodes, cast, scaling))
+    drawn = _uniform(values, 0, 1, uniform)
+    nodes = (*bits.nodes, cast, scaling)
+    return drawn, replace(bits, nodes=nodes)
 
 
 def moved(
@@ -198,10 +214,12 @@ def moved(
     low = _float(span, 1, rank)
     if low is None or high is None or not low < high:
         return uniform, ()
-    if any(_float(node, 1 - index, rank) != low for node, index in limits):
+    limits_of_nodes = [_float(node, 1 - index, rank) for node, index in limits]
+    if any(limit != low for limit in limits_of_nodes):
         return uniform, ()
     type_ = uniform.values.dtype.type
-    if not np.isfinite(type_(high) - type_(low)):
+    width = type_(high) - type_(low)
+    if not np.isfinite(width):
         return uniform, ()
     nodes = tuple(node for node, _ in readers)
     if only_reader(span.outputs[0]) is not None:
@@ -214,10 +232,13 @@ def _bounding(value: ir.Value) -> list[tuple[ir.Node, int]] | None:
     found = []
     for op_type in ("Mul", "Add", "Max"):
         reader = only_reader(value)
-        if reader is None or reader[0].op_type != op_type or len(reader[0].inputs) != 2:
+        if reader is None:
+            return None
+        node, _ = reader
+        if node.op_type != op_type or len(node.inputs) != 2:
             return None
         found.append(reader)
-        (value,) = reader[0].outputs
+        (value,) = node.outputs
     return found
 
 
@@ -228,7 +249,10 @@ def _is_unit(uniform: FloatReplacement) -> bool:
 
 
 def _uniform(
-    values: ElementType, low: float, high: float, uniform: FloatReplacement
+    values: ElementType,
+    low: float,
+    high: float,
+    uniform: FloatReplacement,
 ) -> FloatReplacement:
     """A uniform number of a type between two bounds, of the shape of another one."""
     parameters = {
@@ -248,7 +272,9 @@ def _number(node: ir.Node, index: int, rank: int) -> int | None:
 
 def _float(node: ir.Node, index: int, rank: int) -> float | None:
     """An input that is one finite constant number, and adds no dimension."""
-    value = node.inputs[index] if 0 <= index < len(node.inputs) else None
+    if not 0 <= index < len(node.inputs):
+        return None
+    value = node.inputs[index]
     array = None if value is None else constant(value)
     if array is None or array.size != 1 or array.ndim > rank:
         return None
@@ -295,12 +321,15 @@ class Readers:
         if casts:
             # One of the two would be wrong.
             wrong += arithmetic
-        return cls(bool(casts), bool(arithmetic) and not casts, tuple(wrong))
+        has_arithmetic = bool(arithmetic) and not casts
+        return cls(bool(casts), has_arithmetic, tuple(wrong))
 
 
 def _readers(value: ir.Value) -> Iterator[tuple[ir.Node, str]]:
     for node, _ in value.uses():
-        dtype = node.attributes.get_int("to", 0) if node.op_type == "Cast" else None
+        dtype = None
+        if node.op_type == "Cast":
+            dtype = node.attributes.get_int("to", 0)
         if node.domain not in STANDARD_DOMAINS:
             yield node, "wrong"
         elif dtype is not None:
@@ -321,6 +350,8 @@ def _has_large_constant(node: ir.Node) -> bool:
     """Whether a node reads a constant of uint32 that the plugin clamps."""
     for value in node.inputs:
         array = None if value is None else constant(value)
-        if array is not None and array.dtype.kind == "u" and (array >= WORDS // 2).any():
+        if array is None or array.dtype.kind != "u":
+            continue
+        if (array >= WORDS // 2).any():
             return True
     return False

@@ -151,7 +151,8 @@ class BernoulliReplacement:
         probabilities = _input_type(site, 0, accepted, types)
         _check_rank(site)
         dtype = _dtype_or_input_type(site, types)
-        if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
+        is_number = dtype.is_floating_point() or dtype.is_integer()
+        if not is_number and dtype is not _BOOL:
             remedy = "Choose one of these."
             site.refuse(
                 "attribute 'dtype'", dtype.name, "a type of numbers, or BOOL", remedy, TypeError
@@ -166,7 +167,8 @@ class BernoulliReplacement:
         if not keeps:
             p = _as_f32(emitter, "p", given, self.probabilities)
         shape = emitter.shape(given)
-        drawn = draw(self.operator, _BOOL, {"shape": shape, "p": p}, {})
+        inputs = {"shape": shape, "p": p}
+        drawn = draw(self.operator, _BOOL, inputs, {})
         if self.dtype is not _BOOL:
             drawn = emitter.cast("number", drawn, self.dtype)
         return [drawn]
@@ -229,7 +231,8 @@ class MultinomialReplacement(TypedReplacement):
             dtype = ir.DataType(self.logits.onnx)
             given = emitter.emit("Reshape", "row", [given, one_row], dtype)
         logits = _as_f32(emitter, "logits", given, self.logits)
-        drawn = draw(self.operator, self.dtype, {"logits": logits}, self._attributes)
+        inputs = {"logits": logits}
+        drawn = draw(self.operator, self.dtype, inputs, self._attributes)
         if self.is_one_row:
             samples = emitter.constant("samples", np.array([-1]))
             drawn = emitter.emit("Reshape", "drawn", [drawn, samples], self.dtype)
@@ -280,13 +283,16 @@ class DropoutReplacement(TypedReplacement):
         data = _input_type(site, 0, accepted, types)
         _check_rank(site)
         given = input_at(site.node, places.ratio)
-        known = np.array(0.5, np.float32) if given is None else constant(given)
+        known: NDArray[Any] | None = np.array(0.5, np.float32)
+        if given is not None:
+            known = constant(given)
         ratio: NDArray[Any] | ElementType
         if known is None:
             ratio = _input_type(site, places.ratio, accepted, types)
         else:
             ratio = known
-            if not (ratio.size == 1 and 0 <= ratio.item() <= 1):
+            is_share = ratio.size == 1 and 0 <= ratio.item() <= 1
+            if not is_share:
                 remedy = "Set it to the share of the elements to drop."
                 site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
         mode = input_of(site.node, places.mode)
@@ -322,11 +328,13 @@ class DropoutReplacement(TypedReplacement):
             inputs = {"data": data, "ratio": self._p(ratio, emitter)}
             output = draw(operators.RANDOM_DROPOUT, self.dtype, inputs, {})
             if has_mask:
-                return [output, emitter.mask_of(output, data.shape)]
+                mask = emitter.mask_of(output, data.shape)
+                return [output, mask]
             return [output]
         p, scale = self._parameters(ratio, emitter)
         shape = emitter.shape(data)
-        dropped = draw(self.operator, _BOOL, {"shape": shape, "p": p}, {})
+        inputs = {"shape": shape, "p": p}
+        dropped = draw(self.operator, _BOOL, inputs, {})
         mode = None if self.is_mode_known else input_at(node, self.places.mode)
         if mode is not None:
             # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
@@ -338,7 +346,8 @@ class DropoutReplacement(TypedReplacement):
         if mode is not None:
             choices = [mode, scaled, data]
             scaled = emitter.emit("Where", "trained", choices, self._work, data.shape)
-        choices = [dropped, self._constant(emitter, "zero", 0), scaled]
+        zero = self._constant(emitter, "zero", 0)
+        choices = [dropped, zero, scaled]
         output = emitter.emit("Where", "output", choices, self._work, data.shape)
         output = self._rounded(emitter, "output", output)
         return [output, mask] if has_mask else [output]
@@ -356,7 +365,8 @@ class DropoutReplacement(TypedReplacement):
         if isinstance(self.ratio, np.ndarray):
             keeps = self.keeps_double and self.ratio.dtype == np.float64
             dtype = np.float64 if keeps else np.float32
-            return emitter.constant("p", self.ratio.reshape(()).astype(dtype))
+            p = self.ratio.reshape(())
+            return emitter.constant("p", p.astype(dtype))
         assert given is not None, "a ratio that is left out is a constant"
         if self.keeps_double and self.ratio is F64:
             return given
@@ -369,8 +379,9 @@ class DropoutReplacement(TypedReplacement):
             dtype = self.values.dtype
             one = np.ones((), dtype)
             ratio = self.ratio.reshape(()).astype(dtype)
+            left = np.subtract(one, ratio)
             with np.errstate(divide="ignore"):
-                scale = np.divide(one, np.subtract(one, ratio))
+                scale = np.divide(one, left)
             return p, self._constant(emitter, "scale", scale)
         assert given is not None, "likewise"
         if self.ratio is not self.values:
@@ -399,7 +410,8 @@ class DropoutReplacement(TypedReplacement):
 
     def _constant(self, emitter: Emitter, what: str, number: Any) -> ir.Value:
         array = np.asarray(number)
-        return emitter.constant(what, array.astype(self._work.numpy()))
+        array = array.astype(self._work.numpy())
+        return emitter.constant(what, array)
 
 
 def read_bias_dropout(site: Site, types: Types) -> DropoutReplacement:
@@ -422,7 +434,8 @@ def _check_rank(site: Site) -> None:
     """Refuses a first input of more dimensions than can be drawn, where the model declares them."""
     given = input_of(site.node, 0)
     if given.shape is not None:
-        checks.check_rank(site.title, f"the shape of input {given.name!r}", len(given.shape))
+        what = f"the shape of input {given.name!r}"
+        checks.check_rank(site.title, what, len(given.shape))
 
 
 def _dtype(site: Site, default: ir.DataType) -> ir.DataType:

@@ -42,7 +42,8 @@ class Replaceable(found.Replaceable):
         """See `found.Replaceable`."""
         dtype = self.replacement.dtype
         ours = BY_ONNX.get(dtype.value)
-        return self.replacement.operator, dtype.name.lower() if ours is None else ours.name
+        name = dtype.name.lower() if ours is None else ours.name
+        return self.replacement.operator, name
 
 
 Outcome = Replaceable | found.Irreplaceable

@@ -86,9 +86,11 @@ class ComparisonReplacement:
                 p = emitter.emit("Expand", "p", [p, shape], _FLOAT)
             if self.is_computed:
                 p = self._clamped(p, emitter)
-            drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
+            given = {"shape": shape, "p": p}
+            drawn = draw(RANDOM_BERNOULLI, _BOOL, given, {})
         else:
-            whole = np.array(1 << comparisons.BITS[self.uniform.values], np.int32)
+            steps = 1 << comparisons.BITS[self.uniform.values]
+            whole = np.array(steps, np.int32)
             inputs = {
                 "shape": shape,
                 "minval": emitter.constant("minval", np.zeros_like(whole)),
@@ -153,7 +155,8 @@ class IntegerReplacement:
         # Always i32: OpenVINO does not carry i64 draws everywhere.
         drawn = draw(self.operator, _INT32, inputs, {OUTPUT_TYPE: "i32"})
         if is_moved:
-            up = emitter.constant("up", np.array(comparisons.FURTHER_DOWN, np.int32))
+            down = np.array(comparisons.FURTHER_DOWN, np.int32)
+            up = emitter.constant("up", down)
             drawn = emitter.elementwise("Add", "moved", drawn, up, _INT32)
         if self.dtype is not _INT32:
             drawn = emitter.cast("number", drawn, self.dtype)
@@ -201,7 +204,8 @@ def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replac
         compared = chain.comparison()
         if compared is not None:
             replacement, absorbed = compared
-            return replace(random, replacement=replacement, absorbed=(*random.absorbed, *absorbed))
+            absorbed = (*random.absorbed, *absorbed)
+            return replace(random, replacement=replacement, absorbed=absorbed)
         integers = chain.integers()
         made = None
         if integers is not None:
@@ -229,10 +233,12 @@ def _of_integers(
         made = bits.RandomBits(found.count, found.dtype, absorbed, found.rank)
         made = bits.smaller(made)
         floats = bits.floats(made, uniform)
-        if floats is not None and not (shares and _differ(floats[0], uniform)):
-            replacement, made = floats
-            replacement, more = bits.moved(replacement, made.value, found.rank)
-            return replace(random, replacement=replacement, absorbed=(*made.nodes, *more))
+        if floats is not None:
+            drawn, of_floats = floats
+            if not shares or not _differ(drawn, uniform):
+                drawn, more = bits.moved(drawn, of_floats.value, found.rank)
+                nodes = (*of_floats.nodes, *more)
+                return replace(random, replacement=drawn, absorbed=nodes)
         absorbed = made.nodes
         found = replace(found, count=made.count, dtype=made.dtype)
     if shares:
@@ -240,7 +246,8 @@ def _of_integers(
     if found.count < comparisons.WORDS:
         integers = IntegerReplacement(uniform, found.lowest, found.count, found.dtype)
         return replace(random, replacement=integers, absorbed=absorbed)
-    return _of_words(replace(random, absorbed=absorbed), uniform, found.dtype)
+    random = replace(random, absorbed=absorbed)
+    return _of_words(random, uniform, found.dtype)
 
 
 def _differ(drawn: FloatReplacement, uniform: FloatReplacement) -> bool:
@@ -258,7 +265,8 @@ def _of_words(random: Replaceable, uniform: FloatReplacement, dtype: ir.DataType
     if dtype is _UINT64:
         doubt = doubts.wide_words(label(random.last))
     elif wrong:
-        doubt = doubts.words_read(few([*map(label, wrong)]))
+        names = few([label(node) for node in wrong])
+        doubt = doubts.words_read(names)
     return replace(random, replacement=words, doubt=doubt)
 
 
@@ -268,7 +276,8 @@ def _doubting(random: Replaceable, drawn: wide.Bounds) -> Replaceable:
     if cast is None:
         return random
     dtype = ir.DataType(cast.attributes.get_int("to"))
-    return replace(random, doubt=doubts.wide_integers(label(cast), dtype.name))
+    doubt = doubts.wide_integers(label(cast), dtype.name)
+    return replace(random, doubt=doubt)
 
 
 @dataclass(frozen=True)
@@ -319,8 +328,10 @@ class _Chain:
             return None
         node, index = reader
         is_less = comparisons.COMPARISONS.get((node.op_type, index))
-        p = node.inputs[1 - index] if len(node.inputs) == 2 else None
-        if is_less is None or p is None:
+        if is_less is None or len(node.inputs) != 2:
+            return None
+        p = node.inputs[1 - index]
+        if p is None:
             return None
         fit = self._fit(p)
         if fit is None:
@@ -359,7 +370,8 @@ class _Chain:
         if self._uniform.values not in (F32, F64):
             return None
         low = Fraction(self._low)
-        scaled = comparisons.Scaled(Fraction(self._high) - low, low)
+        width = Fraction(self._high) - low
+        scaled = comparisons.Scaled(width, low)
         nodes: list[ir.Node] = []
         value = self._start
         while True:
@@ -388,7 +400,9 @@ class _Chain:
         """An input that is one finite constant, and adds no dimension; None for any other."""
         value = node.inputs[index]
         array = None if value is None else constant(value)
-        if array is None or array.size != 1 or not self._adds_no_dimension(array.shape):
+        if array is None or array.size != 1:
+            return None
+        if not self._adds_no_dimension(array.shape):
             return None
         number = float(array.item())
         if not np.isfinite(number):
@@ -418,7 +432,8 @@ class _Chain:
         "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
         where p is repeated. None where it does not fit.
         """
-        if self._uniform.shape is None and p is self._site.node.inputs[0]:
+        like = self._site.node.inputs[0]
+        if self._uniform.shape is None and p is like:
             return "own"
         array = constant(p)
         shape = self._types.dimensions(p) if array is None else array.shape
@@ -430,7 +445,8 @@ class _Chain:
         assert drawn is not None
         is_same = []
         is_repeated = []
-        for d, e in zip(shape[::-1], drawn[::-1], strict=False):
+        from_behind = zip(shape[::-1], drawn[::-1], strict=False)
+        for d, e in from_behind:
             same = d is not None and d == e
             is_same.append(same)
             is_repeated.append(same or d == 1)
@@ -469,7 +485,8 @@ class _Chain:
 def _clips_to_probabilities(node: ir.Node) -> bool:
     if node.op_type != "Clip":
         return False
-    match [None if value is None else constant(value) for value in node.inputs[1:]]:
+    limits = [None if value is None else constant(value) for value in node.inputs[1:]]
+    match limits:
         case [np.ndarray() as low, np.ndarray() as high]:
             return bool(low.item() >= 0 and high.item() <= 1)
     return False

@@ -62,31 +62,40 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
         values = _float_type(site)
         zero = np.zeros((), values.dtype)
         one = np.ones((), values.dtype)
-        return cls._checked(site, RANDOM_UNIFORM, values, {"minval": zero, "maxval": one})
+        parameters: dict[str, NDArray[Any] | int] = {"minval": zero, "maxval": one}
+        return cls._checked(site, RANDOM_UNIFORM, values, parameters)
 
     @classmethod
     def read_normal(cls, site: Site, _: Types) -> TensorFlowReplacement:
         """Standard normals."""
-        return cls._checked(site, RANDOM_NORMAL, *_standard_normal(_float_type(site)))
+        values, parameters = _standard_normal(_float_type(site))
+        return cls._checked(site, RANDOM_NORMAL, values, {**parameters})
 
     @classmethod
     def read_integers(cls, site: Site, types: Types) -> TensorFlowReplacement:
         """Integers from the last input but one up to, but not including, the last."""
         first = max(len(site.node.inputs) - 2, 1)
         # tf2onnx drops the attribute that gives RandomUniformInt its type.
-        dtype = _attribute(site, "dtype") or types(required_input(site, first))
+        dtype = _attribute(site, "dtype")
+        if not dtype:
+            dtype = types(required_input(site, first))
         values = _allowed(site, dtype, _INTEGERS)
         parameters: dict[str, NDArray[Any] | int] = {}
         for index, name in enumerate(("minval", "maxval"), first):
             known = constant(required_input(site, index))
             parameters[name] = index
             if known is not None:
-                parameters[name] = number_array(RANDOM_UNIFORM, name, known.reshape(-1), values)
+                flat = known.reshape(-1)
+                parameters[name] = number_array(RANDOM_UNIFORM, name, flat, values)
         return cls._checked(site, RANDOM_UNIFORM, values, parameters)
 
     @classmethod
     def _checked(
-        cls, site: Site, op: Operator, values: ElementType, parameters: dict[str, Any]
+        cls,
+        site: Site,
+        op: Operator,
+        values: ElementType,
+        parameters: dict[str, Any],
     ) -> TensorFlowReplacement:
         shape = _shape(site, op)
         known = {"state": UNKNOWN}
@@ -99,7 +108,8 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
         self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
     ) -> list[ir.Value]:
         """See `Replacement`."""
-        given = {"shape": 0 if self.shape is None else self.shape, **self.parameters}
+        shape = 0 if self.shape is None else self.shape
+        given = {"shape": shape, **self.parameters}
         inputs = {}
         for name, what in given.items():
             if isinstance(what, int):
@@ -107,7 +117,8 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
             else:
                 inputs[name] = emitter.constant(name, what)
         attributes: dict[str, int | str] = {OUTPUT_TYPE: self.values.name}
-        return [draw(self.operator, self.dtype, inputs, attributes)]
+        drawn = draw(self.operator, self.dtype, inputs, attributes)
+        return [drawn]
 
 
 @dataclass(frozen=True)
@@ -143,10 +154,10 @@ class TruncatedNormalReplacement(onnx_replacements.TypedReplacement):
         _check_opset(site, cls._OPSET)
         if read.shape is not None:
             # The candidates are one more dimension.
-            checks.check_rank(site.title, "input 'shape'", len(read.shape), MAX_RANK - 1)
-            checks.check_dimensions(
-                RANDOM_NORMAL, "input 'shape'", [*read.shape.tolist(), cls._CANDIDATES], read._work
-            )
+            rank = len(read.shape)
+            checks.check_rank(site.title, "input 'shape'", rank, MAX_RANK - 1)
+            dimensions = [*read.shape.tolist(), cls._CANDIDATES]
+            checks.check_dimensions(RANDOM_NORMAL, "input 'shape'", dimensions, read._work)
         return read
 
     def emit(
@@ -162,9 +173,16 @@ class TruncatedNormalReplacement(onnx_replacements.TypedReplacement):
         size = emitter.emit("Abs", "size", [whole], _INT32)
         bound = emitter.constant("bound", np.array(self._BOUND, np.int32))
         are_near = emitter.emit("Less", "are_near", [size, bound], _BOOL)
-        indices = [emitter.constant(f"candidate_{i}", np.array(i)) for i in range(self._CANDIDATES)]
+        indices = []
+        for i in range(self._CANDIDATES):
+            indices.append(emitter.constant(f"candidate_{i}", np.array(i)))
 
-        def pick(what: str, value: ir.Value, index: ir.Value, dtype: ir.DataType) -> ir.Value:
+        def pick(
+            what: str,
+            value: ir.Value,
+            index: ir.Value,
+            dtype: ir.DataType,
+        ) -> ir.Value:
             return emitter.emit("Gather", what, [value, index], dtype, None, {"axis": -1})
 
         quarter = emitter.constant("quarter", np.array(0.25, work.dtype))
@@ -183,7 +201,8 @@ class TruncatedNormalReplacement(onnx_replacements.TypedReplacement):
 
     def _shape_of_candidates(self, node: ir.Node, emitter: Emitter) -> ir.Value:
         if self.shape is not None:
-            return emitter.constant("shape", np.append(self.shape, self._CANDIDATES))
+            shape_of_all = np.append(self.shape, self._CANDIDATES)
+            return emitter.constant("shape", shape_of_all)
         shape = [
             emitter.cast("shape", input_of(node, 0), _INT64),
             emitter.constant("candidates", np.array([self._CANDIDATES])),
@@ -208,13 +227,15 @@ class RejectingReplacement(onnx_replacements.TypedReplacement):
     def read_gamma(cls, site: Site, types: Types) -> RejectingReplacement:
         """Gammas of the scale 1, of the type of alpha."""
         dtype = types(required_input(site, 1)) or site.node.outputs[0].dtype
-        return cls._read(site, RANDOM_GAMMA, _allowed(site, dtype, _FLOATS))
+        values = _allowed(site, dtype, _FLOATS)
+        return cls._read(site, RANDOM_GAMMA, values)
 
     @classmethod
     def read_poisson(cls, site: Site, _: Types) -> RejectingReplacement:
         """Counts, of floats where the node says so."""
         dtype = _attribute(site, "dtype") or site.node.outputs[0].dtype
-        return cls._read(site, RANDOM_POISSON, _allowed(site, dtype, (*_INTEGERS, *_FLOATS)))
+        values = _allowed(site, dtype, (*_INTEGERS, *_FLOATS))
+        return cls._read(site, RANDOM_POISSON, values)
 
     @classmethod
     def _read(cls, site: Site, op: Operator, values: ElementType) -> RejectingReplacement:
@@ -222,8 +243,15 @@ class RejectingReplacement(onnx_replacements.TypedReplacement):
         (parameter,) = op.parameters
         known = constant(required_input(site, 1))
         if known is not None and known.dtype in (np.float32, np.float64):
-            numbers = {parameter.name: np.asarray(known).reshape(-1)}
-            checks.check_parameters(site.title, op, numbers, op.output_types[0], (known.size,))
+            flat = np.asarray(known).reshape(-1)
+            numbers = {parameter.name: flat}
+            checks.check_parameters(
+                site.title,
+                op,
+                numbers,
+                op.output_types[0],
+                (known.size,),
+            )
         return cls(op, values, _shape(site, op))
 
     def emit(
@@ -243,12 +271,14 @@ class RejectingReplacement(onnx_replacements.TypedReplacement):
             first = emitter.cast("shape", input_of(node, 0), _INT64)
         else:
             first = emitter.constant("shape", self.shape)
-        shape = emitter.emit("Concat", "shape", [first, of_numbers], _INT64, None, {"axis": 0})
+        dimensions = [first, of_numbers]
+        shape = emitter.emit("Concat", "shape", dimensions, _INT64, None, {"axis": 0})
         each = emitter.emit("Expand", parameter.name, [numbers, shape], dtype)
         is_drawn = self.values in self.operator.output_types
         type_ = self.values if is_drawn else self.operator.output_types[0]
         inputs = {"shape": shape, parameter.name: each}
-        drawn = draw(self.operator, ir.DataType(type_.onnx), inputs, {OUTPUT_TYPE: type_.name})
+        dtype = ir.DataType(type_.onnx)
+        drawn = draw(self.operator, dtype, inputs, {OUTPUT_TYPE: type_.name})
         if not is_drawn:
             drawn = emitter.cast("rounded", drawn, self.dtype)
         return [drawn]
@@ -266,7 +296,12 @@ class ShuffleReplacement:
         """RandomShuffle."""
         given = required_input(site, 0)
         if given.shape is not None and not len(given.shape):
-            site.refuse("input 0", "a scalar", "of 1 dimension or more", "Shuffle nothing.")
+            site.refuse(
+                "input 0",
+                "a scalar",
+                "of 1 dimension or more",
+                "Shuffle nothing.",
+            )
         dtype = types(given) or site.node.outputs[0].dtype
         if dtype is None:
             remedy = "Declare it, by onnx.shape_inference for instance."
@@ -281,9 +316,10 @@ class ShuffleReplacement:
         first = emitter.constant("first", np.array([0]))
         sizes = [emitter.shape(given), first]
         shape = emitter.emit("Gather", "shape", sizes, _INT64, [1], {"axis": 0})
-        drawn = draw(self.operator, _INT64, {"shape": shape}, {OUTPUT_TYPE: "i64"})
-        inputs = [given, drawn]
-        return [emitter.emit("Gather", "shuffled", inputs, self.dtype, given.shape, {"axis": 0})]
+        order = draw(self.operator, _INT64, {"shape": shape}, {OUTPUT_TYPE: "i64"})
+        inputs = [given, order]
+        shuffled = emitter.emit("Gather", "shuffled", inputs, self.dtype, given.shape, {"axis": 0})
+        return [shuffled]
 
 
 def _read_multinomial(site: Site, types: Types) -> onnx_replacements.Replacement:
@@ -322,7 +358,12 @@ REPLACEMENT_OF: dict[str, Callable[[Site, Types], onnx_replacements.Replacement]
 def _check_opset(site: Site, least: int) -> None:
     if site.opset < least:
         newer = f"{least} or newer"
-        site.refuse("the model's opset", site.opset, newer, f"Export the model with opset {newer}.")
+        site.refuse(
+            "the model's opset",
+            site.opset,
+            newer,
+            f"Export the model with opset {newer}.",
+        )
 
 
 def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArray[Any]]]:
@@ -360,5 +401,11 @@ def _attribute(site: Site, name: str) -> ir.DataType | None:
     if dtype is None:
         allowed = "the number of an element type of ONNX"
         remedy = "Export it as one."
-        site.refuse(f"attribute {name!r}", attribute.value, allowed, remedy, TypeError)
+        site.refuse(
+            f"attribute {name!r}",
+            attribute.value,
+            allowed,
+            remedy,
+            TypeError,
+        )
     return dtype

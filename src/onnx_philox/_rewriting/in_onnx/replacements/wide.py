@@ -36,7 +36,8 @@ class Bounds:
     @property
     def is_wide(self) -> bool:
         """Whether it reaches beyond 31 bits, on either side."""
-        return max(abs(self.low), abs(self.high)) > MOST_OF_I32
+        size = max(abs(self.low), abs(self.high))
+        return size > MOST_OF_I32
 
 
 def wide_cast(drawn: ir.Value, numbers: Bounds) -> ir.Node | None:
@@ -82,12 +83,18 @@ def _after(node: ir.Node, index: int, bounds: Bounds) -> Bounds | None:
     other = _constant_range(node.inputs[1 - index])
     if other is None:
         return None
-    first, second = (bounds, other) if index == 0 else (other, bounds)
+    first = bounds
+    second = other
+    if index != 0:
+        first = other
+        second = bounds
     with np.errstate(all="ignore"):
         corners = combine.outer([first.low, first.high], [second.low, second.high])
     if not np.isfinite(corners).all():
         return None
-    return Bounds(float(corners.min()), float(corners.max()))
+    lowest = float(corners.min())
+    highest = float(corners.max())
+    return Bounds(lowest, highest)
 
 
 def _clipped(node: ir.Node, index: int, bounds: Bounds) -> Bounds | None:
@@ -95,16 +102,22 @@ def _clipped(node: ir.Node, index: int, bounds: Bounds) -> Bounds | None:
     if index != 0:
         return None
     limits: list[float] = []
-    for place, name, default in ((1, "min", bounds.low), (2, "max", bounds.high)):
+    for place, name, default in (
+        (1, "min", bounds.low),
+        (2, "max", bounds.high),
+    ):
         given = node.inputs[place] if len(node.inputs) > place else None
         known = None if given is None else _constant_range(given)
         if given is not None and known is None:
             return None
-        limit = node.attributes.get_float(name, default) if known is None else known.low
-        limits.append(limit)
+        if known is None:
+            limits.append(node.attributes.get_float(name, default))
+        else:
+            limits.append(known.low)
     least, most = limits
     # As Clip does: the upper limit counts where the two cross.
-    low, high = (min(max(bound, least), most) for bound in (bounds.low, bounds.high))
+    low = min(max(bounds.low, least), most)
+    high = min(max(bounds.high, least), most)
     return Bounds(low, high)
 
 

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.streams import ROWS_CHECK
 from onnx_philox._models.emitter import Emitter
+from onnx_philox._rewriting.batches import Beside
 from onnx_philox._rewriting.places import Place, called, written_place
 
 # From this opset on Split takes sizes as an input.
@@ -31,6 +32,8 @@ class Batch:
     """Which dimension of the input."""
     rivals: Sequence[str]
     """The dimensions that it could be as well."""
+    beside: Beside
+    """What is taken of the other inputs."""
     places: dict[ir.Node, Place] = field(default_factory=dict)
     """Where it stands in what random nodes draw."""
     unproved: frozenset[ir.Node] = frozenset()
@@ -46,7 +49,8 @@ class Batch:
     @property
     def where(self) -> str:
         """What messages call it."""
-        return f"{self.name!r}, {written_place(self.input.name or '', self.axis)}"
+        where = f"{self.name!r}, {written_place(self.input.name or '', self.axis)}"
+        return self.beside.added(where)
 
     @property
     def state_shape(self) -> ir.Shape:

@@ -19,7 +19,7 @@ from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.sizes import SIZES
 
-_INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
+INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
 
 _DRAWN = ("Bernoulli", "Dropout", "Multinomial", "RandomNormalLike", "RandomUniformLike")
 
@@ -184,7 +184,7 @@ class Arithmetic:
         return data.reshape(shape) if len(shape) == len(dims) else None
 
     def _stays_whole(self, node: ir.Node) -> bool:
-        is_whole = node.attributes.get_int("to") in _INTEGERS
+        is_whole = node.attributes.get_int("to") in INTEGERS
         return is_whole and self._is_whole(input_of(node, 0))
 
     def _filled(self, node: ir.Node) -> Numbers | None:

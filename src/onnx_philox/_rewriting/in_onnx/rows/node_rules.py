@@ -10,16 +10,8 @@ from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import (
-    GONE,
-    MOVED,
-    UNREAD,
-    ByAxis,
-    Fate,
-    Moves,
-    Step,
-    UnclearError,
-)
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
+from onnx_philox._rewriting.rows.moves import Step
 
 
 def axes_of(step: Step) -> Collection[int]:
@@ -69,7 +61,7 @@ def sliced_axes(step: Step) -> Collection[int]:
         steps = step.said(4, "steps") if step.has(4) else None
         starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     if dims is None:
-        raise UnclearError("has an input whose shape nobody knows")
+        raise step.shapeless(0)
     if axes is None and not starts:
         return rules.all_axes(step)
     axes = list(range(len(starts))) if axes is None else [rules.axis_of(step, a) for a in axes]
@@ -148,13 +140,13 @@ def gemm(step: Step, output: int) -> Sequence[Moves | None]:
     def turns(step: Step) -> tuple[bool, bool]:
         return step.number("transA", 0) != 0, step.number("transB", 0) != 0
 
-    first, second = rules.multiplied(turns)(_of_two(step), output)
+    first, second = rules.multiplied(turns)(first_inputs(step, 2), output)
     return [first, second, rules.aligned(step, 2, 2) if step.has(2) else None]
 
 
-def _of_two(step: Step) -> Step:
-    """The same operator without the inputs behind the second."""
-    return replace(step, known=step.known[:2], dims=step.dims[:2])
+def first_inputs(step: Step, count: int) -> Step:
+    """The same operator without the inputs behind so many."""
+    return replace(step, known=step.known[:count], dims=step.dims[:count])
 
 
 def _without(step: Step, *left_out: int) -> Step:
@@ -185,10 +177,15 @@ def fused_turns(step: Step) -> tuple[bool, bool]:
 
 def quantised_product(step: Step, output: int) -> Sequence[Moves | None]:
     """A, its scale and zero point, B, its scale and zero point, those of the output."""
-    for known in (*step.known[1:3], *step.known[4:]):
-        if known is not None and known.is_placed:
-            raise UnclearError("has a parameter that depends on rows of the batch")
-    two = replace(step, known=[step.known[0], step.known[3]], dims=[step.dims[0], step.dims[3]])
+    for index, known in enumerate(step.known):
+        if index not in (0, 3) and known is not None and known.is_placed:
+            raise step.of_rows(index)
+    two = replace(
+        step,
+        names=[step.names[0], step.names[3]],
+        known=[step.known[0], step.known[3]],
+        dims=[step.dims[0], step.dims[3]],
+    )
     first, second = rules.multiplied(plain)(two, output)
     return [first, None, None, second]
 
@@ -253,7 +250,7 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
     for index in (1, 2, 3, 7):
         known = step.known[index] if index < len(step.known) else None
         if known is not None and known.is_placed:
-            raise UnclearError("has weights that depend on rows of the batch")
+            raise step.of_rows(index)
     return moves
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
-from onnx_philox._rewriting.in_onnx.rows import node_rules
+from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
 from onnx_philox._rewriting.rows import index_rules, rules
-from onnx_philox._rewriting.rows.moves import GONE, MOVED, REORDERS, Rule
+from onnx_philox._rewriting.rows.fates import GONE, MOVED
+from onnx_philox._rewriting.rows.moves import REORDERS, Rule
 
 _ELEMENTWISE = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
@@ -136,11 +137,6 @@ def deed_of(kind: str, name: str) -> str:
     return _DEEDS.get(kind, REORDERS).format(repr(name))
 
 
-FOREIGN_RULES: dict[str, Rule] = {
-    **_named("BiasGelu FastGelu Gelu QuickGelu BiasSoftmax", rules.elementwise),
-    "FusedMatMul": rules.multiplied(node_rules.fused_turns),
-}
-"""Of ONNX Runtime's domain."""
 RULES["SimplifiedLayerNormalization"] = rules.normalised(rules.from_axis(-1), None)
 
 WITHOUT_A_RULE = {
@@ -180,4 +176,4 @@ def rule_of(domain: str, kind: str) -> Rule | None:
     """The rule of an operator; None where it has none."""
     if domain in STANDARD_DOMAINS:
         return RULES.get(kind)
-    return FOREIGN_RULES.get(kind) if domain == MICROSOFT else None
+    return fused_rules.RULES.get(kind) if domain == MICROSOFT else None

@@ -7,7 +7,7 @@ of each of their tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -29,25 +29,19 @@ from onnx_philox._rewriting.in_onnx.rows import operators, sequence_rules
 from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
 from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
-from onnx_philox._rewriting.places import Dimension, Place
+from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import moves, rules
-from onnx_philox._rewriting.rows.drawing import drawn_by_place
+from onnx_philox._rewriting.rows.following import Followed, not_in_rows
 from onnx_philox._rewriting.rows.known import (
     FREE,
-    IN_ROWS,
     Culprit,
-    InPlace,
     Knowledge,
-    Rows,
-    RowsMeetError,
-    are_alike,
     counted,
     either,
-    lost,
     slices_of,
     stacked_along,
 )
-from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
+from onnx_philox._rewriting.rows.moves import Part, Step
 
 # What goes round in a loop settles in a few iterations: each forgets something for good.
 _MOST_ROUNDS = 50
@@ -55,7 +49,7 @@ _SAME = ("Identity", "Optional", "OptionalGetElement")
 """Operators whose output is the first input, or what is in it."""
 
 
-class RowWalk:
+class RowWalk(Followed[ir.Value]):
     """Where the rows of the batch are in each value, and which draws are out of order.
 
     Args:
@@ -63,6 +57,7 @@ class RowWalk:
         shapes: Those of its values.
         batch: The name of the dimension that is the batch.
         drawings: What is known of each random node, before the rows are followed.
+        unclear: The inputs of which nobody knows where they have the batch.
     """
 
     def __init__(
@@ -71,29 +66,21 @@ class RowWalk:
         shapes: SymbolicShapes,
         batch: str,
         drawings: Mapping[ir.Node, DrawnRows],
+        unclear: Collection[str] = (),
     ) -> None:
+        super().__init__(batch, unclear)
         self._model = model
         self._shapes = shapes
-        self._batch = batch
         self._drawings = drawings
         self._imports: Mapping[str, int] = model.opset_imports
         self._attributes: Mapping[str, ir.Attr] = {}
         self._calls: tuple[ir.Node, ...] = ()
-        self._known: dict[ir.Value, Knowledge] = {}
-        self.places: dict[ir.Node, list[Place]] = {}
-        """Where the batch stands in what each random node draws, if anywhere."""
-        self.culprits: dict[ir.Node, Culprit] = {}
-        """What puts draws out of order before they meet rows of the inputs."""
-        # Draws that are not in place by themselves, but may be found to be by what they meet.
-        self._doubtful: dict[ir.Node, Culprit] = {}
         for value in model.graph.inputs:
-            self._known[value] = self._of_input(value)
+            name = value.name or ""
+            dims = shapes.of(value)
+            self._known[value] = self._of_input(name, dims, is_state=name == STATE)
         self._graph(model.graph)
-        for value in model.graph.outputs:
-            for drawn in self._of(value).noise:
-                assert isinstance(drawn, ir.Node)
-                if drawn in self._doubtful:
-                    self.culprits.setdefault(drawn, self._doubtful[drawn])
+        self._leave(model.graph.outputs)
 
     def is_of_batch(self, value: ir.Value | None) -> bool:
         """Whether a value of a graph may be another one for another batch."""
@@ -108,20 +95,6 @@ class RowWalk:
 
     def _may_depend(self, dimension: Dimension) -> bool:
         return self._shapes.products.may_depend(dimension, self._batch)
-
-    def _of(self, value: ir.Value | None) -> Knowledge:
-        return FREE if value is None else self._known.get(value, FREE)
-
-    def _of_input(self, value: ir.Value) -> Knowledge:
-        shape = self._shapes.of(value)
-        if shape is None:
-            unranked = Culprit(f"the input {value.name!r}", "has no rank")
-            return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
-        places = frozenset(InPlace(axis) for axis, d in enumerate(shape) if d == self._batch)
-        if not places:
-            return FREE
-        rows = Rows.MAYBE if value.name == STATE else Rows.SURE
-        return Knowledge(places, rows, is_of_batch=True, is_alike=True)
 
     def _graph(self, graph: ir.Graph) -> None:
         for node in graph:
@@ -144,21 +117,6 @@ class RowWalk:
         else:
             self._plain(node)
 
-    def _say(self, value: ir.Value, made: Callable[[], Knowledge]) -> None:
-        """Says what is known of a value; notes the draws that are out of order by it."""
-        try:
-            known = made()
-        except RowsMeetError as error:
-            for drawn in error.noise:
-                assert isinstance(drawn, ir.Node)
-                self.culprits.setdefault(drawn, error.culprit)
-            culprit = error.culprit
-            known = Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)
-        if known is FREE:
-            self._known.pop(value, None)
-        else:
-            self._known[value] = known
-
     def _plain(self, node: ir.Node) -> None:
         inner = [body for _, body in subgraphs(node)]
         for body in inner:
@@ -171,7 +129,7 @@ class RowWalk:
         rule = None if inner else operators.rule_of(node.domain, node.op_type)
         if rule is None:
             for index in range(len(node.outputs)):
-                self._say(node.outputs[index], partial(self._unknown, step, is_known=not inner))
+                self._say(node.outputs[index], partial(self._unknown, step, has_bodies=bool(inner)))
             return
         meeting = rules.meeting_of(node.op_type, rule)
         for index, output in enumerate(node.outputs):
@@ -188,16 +146,6 @@ class RowWalk:
         numbers = self._shapes.walk.numbers.of(value)
         return numbers is not None and not any(map(self._may_depend, numbers.reshape(-1)))
 
-    def _unknown(self, step: Step, *, is_known: bool) -> Knowledge:
-        """What is known of what an operator makes that has no rule."""
-        given = [known for known in step.known if known is not None]
-        culprit = step.culprit("is an operator of which nobody knows what it does to rows")
-        if is_known and not any(known.is_placed for known in given):
-            rows = max((known.rows for known in given), default=Rows.NONE)
-            is_of_batch = any(known.is_of_batch for known in given)
-            return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
-        return lost(culprit, given)
-
     def _step(self, node: ir.Node) -> Step:
         return step_of(
             node,
@@ -212,65 +160,32 @@ class RowWalk:
         drawing = self._drawings[node]
         step = self._step(node)
         like = self._of(drawing.like)
-        places = drawing.places(step, like)
+        places = self._judge(drawing, step, like)
         self.places[node] = [place for place, _ in places]
-        inputs = (known for known in (*step.known, like) if known is not None)
-        resized = next((known.resized for known in inputs if known.resized), None)
-        if not places and resized is not None:
-            self.culprits.setdefault(node, resized)
-        if len(places) == 1 and resized is not None:
-            is_unknown = drawing.has_unknown(places[0][0])
-            of = self.culprits if is_unknown else self._doubtful
-            of.setdefault(node, resized)
-        elif len(places) == 1 and places[0][0].is_factor and not like.places:
-            deed = "draws a multiple of the batch, which may be in another order"
-            self._doubtful.setdefault(node, step.culprit(deed))
-        own = step.culprit("draws in another shape than rows of the batch")
-        nothing = Knowledge(rows=Rows.MAYBE, lost=own, resized=own, is_of_batch=True)
         for index, output in enumerate(node.outputs):
             if index and not drawing.is_mask(index):
                 self._known[output] = replace(FREE, is_of_batch=True)
             elif len(places) != 1:
-                self._known[output] = nothing
+                self._known[output] = not_in_rows(step)
             else:
-                noise = drawing.noise(places[0][1])
-                made = Part(noise, ByAxis(range(places[0][0].rank)))
-                parts = partial(_parts_of, drawing, step, made, is_mask=index > 0)
-                self._say(output, partial(self._met, step, noise, parts))
-        by_place = drawn_by_place(step, drawing.numbers)
-        if by_place is not None:
-            self.culprits.setdefault(node, by_place)
-
-    def _met(self, step: Step, noise: Knowledge, parts: Callable[[], Sequence[Part]]) -> Knowledge:
-        """What is known of numbers that have met the inputs of the node that draws them."""
-        met = [noise, *(known for known in step.known if known is not None)]
-        try:
-            made_of = parts()
-            met = [part.known for part in made_of]
-            made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
-        except UnclearError as error:
-            made = lost(step.culprit(str(error)), met)
-        return replace(made, is_of_batch=True, is_alike=are_alike(met))
+                ((place, standing),) = places
+                noise = drawing.noise(standing)
+                parts = _no_parts if index else partial(drawing.parameters, step)
+                self._say(output, partial(self._met, step, noise, place.rank, parts))
+        self._draws(drawing, step, drawing.numbers)
 
     def _ours(self, node: ir.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
         step = self._step(node)
         declared = OPERATORS[node.op_type]
         state = self._of(state_of(node))
-        drawn = Knowledge(rows=Rows.MAYBE, is_of_batch=True)
-        if InPlace(0) in state.places:
-            drawn = IN_ROWS
-
-        def parts() -> Sequence[Part]:
-            made = Part(drawn, ByAxis(range(step.rank_made(0))))
-            return [made, *DrawnRows.of(node, None, is_said=False).parameters(step)]
-
+        drawing = DrawnRows.of(node, None, is_said=False)
+        made = partial(self._drawn_by_states, step, state, partial(drawing.parameters, step))
         for index, output in enumerate(node.outputs):
-            is_state = declared.outputs[index].is_state
-            if is_state:
+            if declared.outputs[index].is_state:
                 self._known[output] = state
             else:
-                self._say(output, partial(self._met, step, drawn, parts))
+                self._say(output, made)
 
     def _call(self, node: ir.Node, function: ir.Function) -> None:
         if node in self._calls:
@@ -383,9 +298,7 @@ class RowWalk:
 
     def _joined(self, values: Sequence[Knowledge], culprit: Culprit) -> Knowledge:
         """What is known of either, of which the draws are noted that are out of order."""
-        whatever = ir.Value(name=None)
-        self._say(whatever, partial(either, values, culprit))
-        return self._known.pop(whatever, FREE)
+        return self._noted(partial(either, values, culprit))
 
     def _stack(
         self,
@@ -442,9 +355,9 @@ _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
 }
 
 
-def _parts_of(drawing: DrawnRows, step: Step, made: Part, *, is_mask: bool) -> Sequence[Part]:
-    """What a random node draws, and the inputs that it meets there; the mask meets none."""
-    return [made] if is_mask else [made, *drawing.parameters(step)]
+def _no_parts() -> Sequence[Part]:
+    """A mask meets no input of its node."""
+    return []
 
 
 def _name_of_first(node: ir.Node) -> str:

@@ -11,7 +11,8 @@ from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT, input_at
+from onnx_philox._rewriting.in_onnx.rows import fused_rules
 from onnx_philox._rewriting.in_onnx.rows.dimensions import Arithmetic
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.rules import is_whole
@@ -38,6 +39,11 @@ class ShapeRules:
 
     def of(self, node: ir.Node) -> Dimensions | None:
         """The shape of an output that integers say; None for other nodes."""
+        if node.domain == MICROSOFT:
+            given = [self._dimensions(value) for value in node.inputs]
+            return fused_rules.shape_of(
+                node.op_type, given, lambda name: node.attributes.get_int(name, 0)
+            )
         if node.domain not in graphs.STANDARD_DOMAINS or tensorflow_random_nodes.is_known(node):
             return self._of_draw(node)
         match node.op_type:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import onnx_ir as ir
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS
+from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._rewriting.in_onnx.rows.dimensions import INTEGERS, MOST_NUMBERS
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension
+from onnx_philox._rewriting.rows import counting
 from onnx_philox._rewriting.rows.known import Knowledge
 from onnx_philox._rewriting.rows.moves import Step
 
@@ -53,13 +56,16 @@ def step_of(
         value = node.inputs[index] if index < len(node.inputs) else None
         if value is None:
             return None
-        array = small_constant(value, MOST_NUMBERS)
-        if array is None:
-            array = walk.numbers.of(value)
-        return None if array is None else array.reshape(-1).tolist()
+        return _numbers(shapes, value)
 
+    def begins_with_row(index: int) -> bool:
+        value = node.inputs[index]
+        return value is not None and counting.begins_with_row(producers, value, batch)
+
+    producers = counting.Producers(_producer, walk.dimensions, partial(_numbers, shapes))
     return Step(
         label=label_of(node),
+        names=["" if value is None else value.name or "" for value in node.inputs],
         known=known,
         dims=[walk.dimensions(value) for value in node.inputs],
         made=[walk.dimensions(value) for value in node.outputs],
@@ -68,5 +74,23 @@ def step_of(
         ints=ints,
         text=text,
         numbers=numbers,
+        begins_with_row=begins_with_row,
         opset=opset,
     )
+
+
+def _numbers(shapes: SymbolicShapes, value: ir.Value) -> Sequence[Dimension] | None:
+    """The integers that a value is, some of which may be dimensions."""
+    array = small_constant(value, MOST_NUMBERS)
+    if array is None:
+        array = shapes.walk.numbers.of(value)
+    return None if array is None else array.reshape(-1).tolist()
+
+
+def _producer(value: ir.Value) -> counting.Producer[ir.Value] | None:
+    node = value.producer()
+    if node is None or node.domain not in STANDARD_DOMAINS:
+        return None
+    if node.op_type == "Cast" and node.attributes.get_int("to") not in INTEGERS:
+        return None
+    return counting.Producer(node.op_type, [each for each in node.inputs if each is not None])

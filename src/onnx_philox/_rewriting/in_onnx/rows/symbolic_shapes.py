@@ -7,7 +7,8 @@ may change the shapes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import onnx_ir as ir
 
@@ -17,6 +18,8 @@ from onnx_philox._rewriting.in_onnx.rows.shape_rules import common
 from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
+_AS_THEY_ARE: Mapping[tuple[str, int], str] = MappingProxyType({})
+
 
 class SymbolicShapes:
     """The shape of each value of a model; leaves the model itself as it is.
@@ -24,13 +27,17 @@ class SymbolicShapes:
     Shapes that it declares count as far as they use names of its inputs' dimensions; all other
     names say nothing.
 
+    Args:
+        model: The model.
+        renamed: What to call dimensions of inputs instead: by the input's name, and which one.
+
     Raises:
         TypeError, ValueError: A node is not as its operator declares it.
     """
 
-    def __init__(self, model: ir.Model) -> None:
+    def __init__(self, model: ir.Model, renamed: Mapping[tuple[str, int], str] = _AS_THEY_ARE):
         check_schemas(model)
-        self._inputs = _inputs(model)
+        self._inputs = _inputs(model, renamed)
         names = {d for dims in self._inputs.values() for d in dims if isinstance(d, str)}
         self._products = Products(names)
         walk = functools.partial(Walk, model, self._inputs, self._products)
@@ -56,7 +63,7 @@ class SymbolicShapes:
         return self._products.has(dimension, name)
 
 
-def _inputs(model: ir.Model) -> dict[ir.Value, Dimensions]:
+def _inputs(model: ir.Model, renamed: Mapping[tuple[str, int], str]) -> dict[ir.Value, Dimensions]:
     """The shapes of the inputs, each of whose dimensions has a number or a name."""
     taken = {
         d.value
@@ -71,7 +78,7 @@ def _inputs(model: ir.Model) -> dict[ir.Value, Dimensions]:
             continue
         dims: list[Dimension] = []
         for axis, d in enumerate(value.shape):
-            name = d if isinstance(d, int) else d.value
+            name = renamed.get((value.name or "", axis), d if isinstance(d, int) else d.value)
             if name is None:
                 name = f"{value.name}.shape[{axis}]"
                 while name in taken:

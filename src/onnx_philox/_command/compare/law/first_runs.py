@@ -145,8 +145,11 @@ class Column:
             mode = 1.0
         elif len(known) and (moved == known[0]).mean() >= _MODE:
             mode = float(known[0])
-        # False is no value of its own: it lies below.
-        ranks = _mean_ranks(counts[::-1])[::-1] if is_bool else _mean_ranks(counts)
+        ranks = _mean_ranks(counts)
+        if is_bool:
+            # False, the last class, is no value of its own: it lies below.
+            from_below = _mean_ranks(counts[::-1])
+            ranks = from_below[::-1]
         return cls(edges, is_few, known, reach, ranks, mode)
 
     def reach_of(self, value: float) -> float:
@@ -239,7 +242,7 @@ class Measure:
         is_end = (finite == lowest) | (finite == highest)
         is_still = is_end.all(0) & (highest - lowest <= reach)
         centre = (finite / len(finite)).sum(0)
-        # The square of the largest must be finite, too.
+        # Divided by the largest, whose square may be infinite.
         largest = np.abs(finite).max(initial=0) or 1.0
         deviations = (finite / largest).std(0) * largest
         scale = np.where(is_still, reach, deviations)

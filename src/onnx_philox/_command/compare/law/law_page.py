@@ -6,8 +6,11 @@ import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from onnx_philox._command import pages
-from onnx_philox._command.compare.law.printed import ComparedLaws
+from onnx_philox._command.compare.law.change import GoTogether
+from onnx_philox._command.compare.law.law_report import ComparedLaws
 from onnx_philox._command.compare.law.watched import INFINITE, NOT_A_NUMBER, Watched
 from onnx_philox._command.pages import BAD, GOOD, SOME, Look, pictures
 
@@ -15,7 +18,7 @@ _SEALS = {True: GOOD, False: BAD, None: SOME}
 
 
 class Picture(NamedTuple):
-    """Two distributions over each other."""
+    """Two distributions over each other, or how two values go together in both models."""
 
     name: str
     svg: str
@@ -36,6 +39,7 @@ def write_page(report: ComparedLaws, path: Path) -> None:
         report=report,
         seal=seal,
         pictures=[_picture(output) for output in report.paired.outputs],
+        together=_together(report),
         versions={report.loaded.runtime: report.loaded.version},
     )
 
@@ -58,6 +62,35 @@ def _picture(output: Watched) -> Picture:
         # Nothing is another value.
         del names[-1], shares_was[-1], shares_now[-1]
     return Picture(output.name, pictures.beside(names, shares_was, shares_now), caption)
+
+
+def _together(report: ComparedLaws) -> list[Picture]:
+    """Which go together otherwise than they did."""
+    shapes = {output.name: output.shape for output in report.paired.outputs}
+    found = []
+    for change in report.differences:
+        if not isinstance(change, GoTogether):
+            continue
+        what = "rank correlation"
+        lowest = -1.0
+        if not change.is_correlation:
+            what = "share of places where both have their frequent value, or have not"
+            lowest = 0.0
+        values = []
+        for name, element in zip(change.both, change.elements, strict=True):
+            values.append(_value(name, shapes[name], element))
+        svg = pictures.on_a_line(change.was, change.now, lowest)
+        caption = f"{what} {change.now:.2f}, was {change.was:.2f}"
+        found.append(Picture(" and ".join(values), svg, caption))
+    return found
+
+
+def _value(name: str, shape: tuple[int, ...], element: int | None) -> str:
+    """A value of an output as it is written; the output itself where it is no single one."""
+    if element is None or not shape:
+        return name
+    place = np.unravel_index(element, shape)
+    return f"{name}{[int(number) for number in place]}"
 
 
 def _shares(counts: list[float]) -> list[float]:

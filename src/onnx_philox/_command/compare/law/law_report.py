@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.compare.law.change import Change
 from onnx_philox._command.compare.law.changes import changes
 from onnx_philox._command.compare.law.clock import Times
-from onnx_philox._command.compare.law.reference import LEVELS, Values
+from onnx_philox._command.compare.law.faults_of_original import OfOriginal
+from onnx_philox._command.compare.law.first_runs import Values
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import Family
@@ -27,6 +30,43 @@ from onnx_philox._runtimes.port import Arrays, identity
 FEW = 1000
 """Fewer runs tell little."""
 SAME, ANOTHER, NOTHING = "The same law, as far as was seen", "Another law", "Nothing is proved"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What differs, and why that is known."""
+
+    change: Change
+    known: Sequence[str]
+    """The faults of the original that explain it."""
+
+    @property
+    def lines(self) -> list[str]:
+        """It, and each fault below it."""
+        return [self.change.text, *(f"  known: {fault}" for fault in self.known)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what a document says of it."""
+        return self.change.to_json(self.known)
+
+
+@dataclass(frozen=True)
+class OpenBatch:
+    """The first dimension of an input, whose size the model leaves open."""
+
+    input: str
+    rows: int
+    """How many it was given."""
+
+    @property
+    def said(self) -> str:
+        """That it may have more."""
+        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        return (
+            f"{self.input!r} has {rows} here, and the model takes more: by --input, a larger batch "
+            "gives each run more values and shows smaller differences. It is not made larger "
+            "unasked, since a model may compute something else then."
+        )
 
 
 @dataclass
@@ -49,16 +89,37 @@ class ComparedLaws:
     """What of the outputs is not compared."""
     fed: Sequence[str] = ()
     """The inputs that the model draws and the original is fed, and their laws: `noise=normal`."""
-    nodes: Sequence[str] = ()
-    """What the runtime does with the random operators of the original."""
-    faults: Sequence[str] = ()
-    """What the runtime does wrong with the original: its law differs from what the model says."""
+    batch: OpenBatch | None = None
+    """What each run has more values with, if it is made larger; None where nothing is known."""
+    of_original: OfOriginal = field(default_factory=OfOriginal)
+    """What the runtime does with the original, where something differs."""
 
     def __post_init__(self) -> None:
         self.runs = self.paired.runs
         self.repeats = self.runs > 1 and all(map(_repeats_in_original, self.paired.outputs))
         """Whether the original gave the same in each run of several."""
-        self.changes = changes(self.paired, self.look, self.seen)
+        self.differences = changes(self.paired, self.look, self.seen)
+
+    @property
+    def changes(self) -> list[str]:
+        """What differs, a sentence each."""
+        return [each.text for each in self.differences]
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """What the runtime does with the random operators of the original."""
+        return self.of_original.nodes
+
+    @property
+    def faults(self) -> Sequence[str]:
+        """What the runtime does wrong with the original: its law is not what the model says."""
+        return self.of_original.faults
+
+    @property
+    def explained(self) -> list[Explained]:
+        """What differs, each with the faults that explain it."""
+        of_original = self.of_original
+        return [Explained(each, of_original.explaining(each)) for each in self.differences]
 
     @property
     def least_runs(self) -> int:
@@ -98,6 +159,7 @@ class ComparedLaws:
             not_judged=self.not_judged,
             repeats=self.repeats,
             changes=self.changes,
+            differences=[each.to_json() for each in self.explained],
             nodes=list(self.nodes),
             faults=list(self.faults),
             is_ok=self.is_ok,
@@ -122,9 +184,9 @@ class ComparedLaws:
             console.print(Text(f"  {line}"))
         for line in self.notes:
             console.print(Text(line))
-        if self.faults:
+        if self.other_faults:
             console.print(Text(self.about_faults, "yellow"))
-        for line in self.faults:
+        for line in self.other_faults:
             console.print(Text(f"  {line}"))
         if self.nodes:
             console.print(Text(f"The original's random nodes in {self.loaded.runtime}:"))
@@ -158,15 +220,36 @@ class ComparedLaws:
         """What follows the verdict in its line."""
         if self.repeats:
             return ": the original repeats itself in each run. One run of each:"
+        if self.about_known:
+            return f". {self.about_known}:"
         if self.is_blind:
             few = f"{self.counted} show no difference, {self.least_runs} can"
             return f": {few}, and {FEW} tell more. {self._remedy}"
         return ":" if self.differing else "."
 
     @property
+    def about_known(self) -> str:
+        """How many differences known faults of the original explain; empty where none do."""
+        known = sum(bool(each.known) for each in self.explained)
+        if self.is_ok is not False or known == 0:
+            return ""
+        count = len(self.differences)
+        of_them = "each difference" if known == count else f"{known} of {count} differences"
+        return f"Known faults of the original explain {of_them}"
+
+    @property
     def differing(self) -> list[str]:
-        """What differs; where the original repeats itself, the values of one run of each."""
-        return [*map(_one_run, self.paired.outputs)] if self.repeats else self.changes
+        """What differs and why; where the original repeats itself, one run of each."""
+        if self.repeats:
+            return [_one_run(output) for output in self.paired.outputs]
+        return [line for each in self.explained for line in each.lines]
+
+    @property
+    def other_faults(self) -> list[str]:
+        """The faults that explain no difference that is printed."""
+        if self.repeats:
+            return [*self.faults]
+        return self.of_original.others(self.differences)
 
     @property
     def not_judged(self) -> list[str]:
@@ -180,6 +263,8 @@ class ComparedLaws:
         if self.is_ok is None:
             return said
         said += [f"Not judged: {each}." for each in self.not_judged]
+        if self.batch is not None and self.is_ok:
+            said.append(self.batch.said)
         if self.runs < FEW and self.is_ok:
             said.append(f"Fewer than {FEW} runs tell little. {self._remedy}")
         return said
@@ -193,8 +278,13 @@ class ComparedLaws:
 
     @property
     def about_faults(self) -> str:
-        """The heading of the faults."""
-        return f"Known faults of the original in {self.loaded.runtime}, not of the rewrite:"
+        """The heading of the faults that are not said beside a difference."""
+        faults = f"nown faults of the original in {self.loaded.runtime}"
+        if len(self.other_faults) < len(self.faults):
+            return f"Other k{faults}, which explain none of this:"
+        if self.repeats:
+            return f"K{faults}, not of the rewrite:"
+        return f"K{faults}, which do not explain this:"
 
     @property
     def about_seen(self) -> str:
@@ -235,7 +325,7 @@ def _of_shares(of_values: float | None, below: float | None) -> list[str]:
     if of_values is not None:
         said.append(f"a share that is off by {_up(of_values):.6g}")
     if below is not None:
-        said.append(f"a share below one of {len(LEVELS)} quantiles that is off by {_up(below):.6g}")
+        said.append(f"a share of values below a number that is off by {_up(below):.6g}")
     return said
 
 

@@ -1,0 +1,62 @@
+"""Which indices begin with the number of their row: `x[torch.arange(batch), places]` has such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from onnx_philox._rewriting.places import Dimension, Dimensions
+
+Value = TypeVar("Value")
+
+_AS_THEY_ARE = frozenset({"Cast", "Convert", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
+"""What gives the elements of its first input in their order."""
+_REPEATED = frozenset({"Broadcast", "Expand"})
+
+
+@dataclass(frozen=True)
+class Producer(Generic[Value]):
+    """The node that makes a value."""
+
+    kind: str
+    """Its operator."""
+    inputs: Sequence[Value]
+
+
+@dataclass(frozen=True)
+class Producers(Generic[Value]):
+    """What is asked of a graph, of ONNX or of OpenVINO."""
+
+    producer: Callable[[Value], Producer[Value] | None]
+    """What makes a value; None for an input, and where it is no int32 or int64."""
+    dims: Callable[[Value], Dimensions | None]
+    numbers: Callable[[Value], Sequence[Dimension] | None]
+    """The integers that a value is, some of which may be dimensions."""
+
+
+def begins_with_row(producers: Producers[Value], value: Value, batch: str) -> bool:
+    """Whether slice i of the first dimension has i as the first of each index.
+
+    Each value on the way from a Range to the indices has the batch as its first dimension.
+    """
+    while True:
+        dims, producer = producers.dims(value), producers.producer(value)
+        if producer is None or not dims or dims[0] != batch or not producer.inputs:
+            return False
+        first = producer.inputs[0]
+        given = producers.dims(first)
+        if producer.kind == "Range":
+            ends = [producers.numbers(end) for end in producer.inputs]
+            return [None if end is None else [*end] for end in ends] == [[0], [batch], [1]]
+        is_same_rank = given is not None and len(given) == len(dims)
+        if producer.kind == "Concat":
+            # Of one column, with others behind it.
+            if given is None or (*dims[:-1], 1) != given or len(dims) < 2:
+                return False
+        elif producer.kind in _REPEATED:
+            if not is_same_rank:
+                return False
+        elif producer.kind not in _AS_THEY_ARE:
+            return False
+        value = first

@@ -1,0 +1,174 @@
+"""What a walk through the rows of a model knows so far, in ONNX and in OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from onnx_philox._rewriting.places import Dimensions, Place
+from onnx_philox._rewriting.rows import moves
+from onnx_philox._rewriting.rows.drawing import DrawnShape, drawn_by_place
+from onnx_philox._rewriting.rows.fates import ByAxis, UnclearError
+from onnx_philox._rewriting.rows.known import (
+    FREE,
+    IN_ROWS,
+    Culprit,
+    InPlace,
+    Knowledge,
+    Rows,
+    RowsMeetError,
+    are_alike,
+    lost,
+)
+from onnx_philox._rewriting.rows.moves import Meeting, Part, Step
+
+_UNCLEAR = (
+    "has several dimensions without a name, one of which may be the batch: name them, or give the "
+    "input of an IR a Layout with an N"
+)
+"""What messages say of such an input."""
+
+Value = TypeVar("Value", bound=Hashable)
+Parts = Callable[[], Sequence[Part]]
+"""The inputs that drawn numbers meet in their node.
+
+Raises:
+    UnclearError: A shape is not known that must be.
+"""
+
+
+class Followed(Generic[Value]):
+    """What is known of each value, and which draws are out of order.
+
+    Args:
+        batch: The name of the dimension that is the batch.
+        unclear: The inputs of which nobody knows where they have the batch.
+    """
+
+    def __init__(self, batch: str, unclear: Collection[str]) -> None:
+        self._batch = batch
+        self._unclear = unclear
+        self._known: dict[Value, Knowledge] = {}
+        self.places: dict[Hashable, list[Place]] = {}
+        """Where the batch stands in what each random node draws, if anywhere."""
+        self.culprits: dict[Hashable, Culprit] = {}
+        """What puts draws out of order before they meet rows of the inputs."""
+        # Draws that are not in place by themselves, but may be found to be by what they meet.
+        self._doubtful: dict[Hashable, Culprit] = {}
+
+    def _of(self, value: Value | None) -> Knowledge:
+        return FREE if value is None else self._known.get(value, FREE)
+
+    def _of_input(self, name: str, dims: Dimensions | None, *, is_state: bool = False) -> Knowledge:
+        """What is known of an input of the model."""
+        why = None
+        if dims is None:
+            why = "has no rank"
+        elif name in self._unclear:
+            why = _UNCLEAR
+        if why is not None:
+            culprit = Culprit(f"the input {name!r}", why)
+            return Knowledge(rows=Rows.SURE, lost=culprit, resized=culprit, is_of_batch=True)
+        places = frozenset(InPlace(axis) for axis, d in enumerate(dims or ()) if d == self._batch)
+        if not places:
+            return FREE
+        rows = Rows.MAYBE if is_state else Rows.SURE
+        return Knowledge(places, rows, is_of_batch=True, is_alike=True)
+
+    def _say(self, value: Value, made: Callable[[], Knowledge]) -> None:
+        """Says what is known of a value; notes the draws that are out of order by it."""
+        known = self._noted(made)
+        if known is FREE:
+            self._known.pop(value, None)
+        else:
+            self._known[value] = known
+
+    def _noted(self, made: Callable[[], Knowledge]) -> Knowledge:
+        """What is known of a value; notes the draws that are out of order by it."""
+        try:
+            return made()
+        except RowsMeetError as error:
+            culprit = error.culprit
+            for drawn in error.noise:
+                self.culprits.setdefault(drawn, culprit)
+            return Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)
+
+    def _unknown(self, step: Step, *, has_bodies: bool = False) -> Knowledge:
+        """What is known of what an operator makes that has no rule."""
+        given = [known for known in step.known if known is not None]
+        culprit = step.culprit("is an operator of which nobody knows what it does to rows")
+        if has_bodies or any(known.is_placed for known in given):
+            return lost(culprit, given)
+        rows = max((known.rows for known in given), default=Rows.NONE)
+        is_of_batch = any(known.is_of_batch for known in given)
+        return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
+
+    def _met(self, step: Step, noise: Knowledge, rank: int, parts: Parts) -> Knowledge:
+        """What is known of numbers that have met the inputs of the node that draws them."""
+        met = [noise, *(known for known in step.known if known is not None)]
+        try:
+            made_of = [Part(noise, ByAxis(range(rank))), *parts()]
+            met = [part.known for part in made_of]
+            made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
+        except UnclearError as error:
+            made = lost(step.culprit(str(error)), met)
+        return replace(made, is_of_batch=True, is_alike=are_alike(met))
+
+    def _drawn_by_states(self, step: Step, state: Knowledge, parts: Parts) -> Knowledge:
+        """What is known of the numbers of a node of this package, that has a state."""
+        drawn = Knowledge(rows=Rows.MAYBE, is_of_batch=True)
+        if InPlace(0) in state.places:
+            drawn = IN_ROWS
+        made = step.made[0]
+        if made is None:
+            culprit = step.culprit("gives a tensor whose shape nobody knows")
+            return lost(culprit, [known for known in step.known if known is not None])
+        return self._met(step, drawn, len(made), parts)
+
+    def _judge(
+        self, drawing: DrawnShape, step: Step, like: Knowledge, resized: Culprit | None = None
+    ) -> list[tuple[Place, InPlace]]:
+        """Where a random node has the batch: in one place, or it draws no rows.
+
+        Args:
+            drawing: The node.
+            step: The same, as the rules see it.
+            like: What is known of the tensor whose shape it has.
+            resized: What makes its shape depend on the batch, beside the shapes of its inputs.
+        """
+        key, places = drawing.key, drawing.places(step, like)
+        inputs = (known for known in (*step.known, like) if known is not None)
+        found = next((known.resized for known in inputs if known.resized), resized)
+        if not places and found is not None:
+            self.culprits.setdefault(key, found)
+        if len(places) == 1 and found is not None:
+            is_unknown = drawing.has_unknown(places[0][0])
+            of = self.culprits if is_unknown else self._doubtful
+            of.setdefault(key, found)
+        elif len(places) == 1 and places[0][0].is_factor and not like.places:
+            deed = "draws a multiple of the batch, which may be in another order"
+            self._doubtful.setdefault(key, step.culprit(deed))
+        return places
+
+    def _draws(self, drawing: DrawnShape, step: Step, numbers: Iterable[int]) -> None:
+        """Notes a random node whose inputs say by numbers of the batch what it draws."""
+        by_place = drawn_by_place(step, numbers)
+        if by_place is not None:
+            self.culprits.setdefault(drawing.key, by_place)
+
+    def _leave(self, outputs: Iterable[Value | None]) -> None:
+        """Notes the draws that leave the model without having met a row, where that is needed."""
+        for value in outputs:
+            for drawn in self._of(value).noise:
+                if drawn in self._doubtful:
+                    self.culprits.setdefault(drawn, self._doubtful[drawn])
+
+
+_NOT_IN_ROWS = "draws in another shape than rows of the batch"
+
+
+def not_in_rows(step: Step) -> Knowledge:
+    """What is known of numbers that are drawn, but not as rows of the batch."""
+    culprit = step.culprit(_NOT_IN_ROWS)
+    return Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)

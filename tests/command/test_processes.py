@@ -1,0 +1,77 @@
+"""The processes in which `onnx-philox inspect` tries nodes: copies of its own, or new ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.common import child
+from tests.common.cases import table
+
+MODEL = Path(__file__).parents[1] / "models" / "vae_decoder.onnx"
+# NumPy would start others.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+STARTS = """
+import sys
+from onnx_philox._command.inspect import processes
+process = processes.start(["program.py", "its argument"], sys.argv[1:])
+print(type(process).__name__)
+process.stdin.write("asked\\n")
+process.stdin.flush()
+if process.stdout.readline() == "waits\\n":
+    assert process.poll() is None
+    process.kill()
+print(process.stdout.read(), process.wait(), process.poll())
+process.kill()
+"""
+READS = "import os, sys, time; asked = sys.stdin.readline()"
+ENDS = table("""
+print(*sys.argv, asked, file=sys.stderr) -> 0 0
+print(); print(*sys.argv, asked) -> program.py its argument asked 0 0
+print(); print(sorted(set(sys.modules) & {'onnxruntime', 'openvino'})) -> [] 0 0
+print(); raise SystemExit(3) -> 3 3
+print(); raise SystemExit('a text') -> 1 1
+print(); raise ValueError -> 1 1
+print(flush=True); os.abort() -> -6 -6
+print('waits', flush=True); time.sleep(100) -> -9 -9
+""")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux alone")
+@pytest.mark.parametrize(("program", "said"), ENDS)
+def test_a_copy_runs_a_program_as_a_new_process_does(program, said, tmp_path):
+    (tmp_path / "program.py").write_text(f"{READS}; {program}")
+    for unwanted, kind in (("openvino", "_Copy"), ("numpy", "_New")):
+        done = child.python("-c", STARTS, unwanted, env=ONE_THREAD, cwd=tmp_path)
+        assert [*done.stdout.split(), done.stderr] == [kind, *said.split(), ""]
+
+
+WAITS = """
+import threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+INSPECTS = """
+import os, sys
+copies = []
+fork = os.fork
+def counted():
+    copies.append(fork())
+    return copies[-1]
+os.fork = counted
+from onnx_philox.__main__ import main
+sys.argv[0] = "onnx-philox"
+try:
+    main()
+finally:
+    print(len(copies))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux alone")
+def test_the_command_copies_itself_for_each_runtime_twice():
+    done = child.python("-c", INSPECTS, "inspect", MODEL)
+    assert done.stdout.splitlines()[-1] == "4"
+    done = child.python("-c", WAITS + INSPECTS, "inspect", MODEL)
+    assert done.stdout.splitlines()[-1] == "0"
