@@ -1,5 +1,6 @@
-// What the rest asks of the part of torch's numbers, core/torch: alignment "pytorch" (docs/specification.md, "torch's
-// numbers"). Where that folder is missing, without_torch.cpp stands in its place, and the alignment is refused.
+// What the rest asks of the part of torch's numbers, core/torch: alignment "pytorch"
+// (docs/specification.md, "torch's numbers"). Where that folder is missing, without_torch.cpp stands in its place, and
+// the alignment is refused.
 //
 // torch's generator gives a value its words where the value before it stopped. So several threads share rows of states, and
 // of one state only long draws whose values take as many words each: the generator jumps to where a thread begins.

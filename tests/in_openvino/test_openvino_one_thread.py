@@ -128,7 +128,7 @@ def _is_compiling(node: ast.expr) -> bool:
 ALLOWED = {
     "tests/common/half_precision.py": "asks the bare runtime what it computes in",
     "tests/rewriting/test_equal_seeds.py": "asks the bare runtime which nodes go together",
-    "tests/command/test_known.py": "asks the bare runtime what it does",
+    "tests/command/bare.py": "asks the bare runtime what it does",
     "benchmarks/pipeline.py": "measures what it costs",
     "tests/in_openvino/test_openvino.py": "takes a PhiloxState; computes in the calling thread",
 }

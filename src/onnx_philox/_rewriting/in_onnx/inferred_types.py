@@ -209,9 +209,8 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
     for graph in list(model.graphs()):
         for node in list(graph):
             dtype = declared_type(node)
-            first = node.outputs[0]
-            if dtype is not None and first.type is None:
-                first.type = ir.TensorType(dtype)
+            if dtype is not None and node.outputs[0].type is None:
+                node.outputs[0].type = ir.TensorType(dtype)
             for output, given in list(_inputs_of_the_same_type(node, model)):
                 reshape = ir.node("Reshape", [given, shape])
                 (known,) = reshape.outputs

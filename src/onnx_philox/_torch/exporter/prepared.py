@@ -177,8 +177,7 @@ def _reorder(node: Any, batch: Any) -> None:
     size = of_row(filled.numel(), batch)
     # Few normals are drawn one by one, wherever they lie; others only if they lie side by side.
     is_few = isinstance(size, int) and size < written_out.SIXTEEN
-    lies_apart = not lies_in_order(filled, batch)
-    if name in _NORMALS and not is_few and lies_apart:
+    if name in _NORMALS and not is_few and not lies_in_order(filled, batch):
         apart = f"one of {size} normals that do not lie side by side in memory"
         _refuse(node, apart, f"contiguous, or of fewer than {written_out.SIXTEEN} normals")
     if order == sorted(order):

@@ -432,8 +432,7 @@ class _Chain:
         "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
         where p is repeated. None where it does not fit.
         """
-        like = self._site.node.inputs[0]
-        if self._uniform.shape is None and p is like:
+        if self._uniform.shape is None and p is self._site.node.inputs[0]:
             return "own"
         array = constant(p)
         shape = self._types.dimensions(p) if array is None else array.shape
