@@ -165,6 +165,7 @@ class OnnxLook(ModelLook):
 
     def __init__(self, given: Given, originals: Originals | None = None) -> None:
         super().__init__(given)
+        self._searched: rewrite_onnx.Search | None = None
         if originals is not None:
             self.originals = originals
             self.graph = originals.model
@@ -192,10 +193,12 @@ class OnnxLook(ModelLook):
         required = (value for value in self.graph.graph.inputs if not value.is_initializer())
         return {value.name or "": str(value.dtype) == "STRING" for value in required}
 
-    @cached_property
+    @property
     def searched(self) -> rewrite_onnx.Search:
         """The random nodes as they were found; the model is not changed."""
-        return rewrite_onnx.search(self.graph)
+        if self._searched is None:
+            self._searched = rewrite_onnx.search(self.graph)
+        return self._searched
 
     @cached_property
     def random_nodes(self) -> list[RandomNode]:
@@ -256,8 +259,7 @@ class OnnxLook(ModelLook):
 
     def rewrite(self, asked: Asked) -> Report:
         """Rewrites the model for surgery in place; another look says what became of it."""
-        searched = self.__dict__.get("searched")
-        return rewrite_onnx.rewrite(self.originals.model, asked, searched)
+        return rewrite_onnx.rewrite(self.originals.model, asked, self._searched)
 
     def rewritten(self, asked: Asked, *, keeps_external: bool = False) -> OnnxLook:
         with self.given.opened() as file:
@@ -281,16 +283,17 @@ class OpenvinoLook(ModelLook):
         self, given: Given, backend: str = AUTO, model: openvino.Model | None = None
     ) -> None:
         super().__init__(given, backend)
-        if model is not None:
-            self.model = model
+        self._model = model
 
-    @cached_property
+    @property
     def model(self) -> openvino.Model:
-        from onnx_philox._rewriting.in_openvino import files
+        if self._model is None:
+            from onnx_philox._rewriting.in_openvino import files
 
-        # Before it is read: what comes later is another file.
-        _ = self.given.stamp
-        return files.openvino_model_of(self.given, self.backend)
+            # Before it is read: what comes later is another file.
+            _ = self.given.stamp
+            self._model = files.openvino_model_of(self.given, self.backend)
+        return self._model
 
     @cached_property
     def recorded(self) -> openvino_earlier.Recorded:
@@ -366,9 +369,9 @@ class OpenvinoLook(ModelLook):
 
     @property
     def read_by_openvino(self) -> openvino.Model | None:
-        if not self.given.is_file or "model" not in self.__dict__:
+        if not self.given.is_file or self._model is None:
             return None
-        return self.model.clone()
+        return self._model.clone()
 
     def must_be_rewritten(self, asked: Asked) -> bool:
         # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
