@@ -407,7 +407,7 @@ def test_a_second_run_is_made_since_one_alone_says_nothing(timed):
 def test_what_is_counted_at_the_end_lies_within_the_seconds(timed, each):
     times, runs = timed(10, each, each, counting=0.05)
     assert times.all <= 10
-    # Two rehearsals of the end, of 2 and of 16 runs, have taken their time.
+    # Two rehearsals of the end, of 2 and of 16 runs, have taken their time, and some is spared.
     assert runs > 8 / (each + 0.05)
 
 

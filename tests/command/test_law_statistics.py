@@ -240,8 +240,10 @@ def test_values_that_the_first_runs_had_not_are_named_as_not_judged() -> None:
     runs = 4000
     is_rare = (np.arange(runs) % 1000 == 999)[:, None]
     seen = look_at({"y": 7 * is_rare}, {"y": 8 * is_rare})[2]
-    said = "which values 'y' has that the first runs had not, in up to 0.001 of the runs"
-    assert said in seen.not_judged()
+    assert (
+        "what 'y' is where it has a value that its first 250 runs had not: one of its elements in "
+        "0.1% of all runs"
+    ) in seen.not_judged()
 
 
 def test_the_means_of_outputs_are_no_values_of_which_a_correlation_is_promised() -> None:

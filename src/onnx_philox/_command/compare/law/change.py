@@ -25,8 +25,8 @@ class Change:
     outputs: tuple[str, ...]
     """The outputs that it is about, one or two."""
 
-    def to_json(self, known: Sequence[str]) -> dict[str, Any]:
-        """Returns what a document says of it, with what is known to explain it."""
+    def to_json(self, known: Sequence[str], may_come_of: Sequence[str]) -> dict[str, Any]:
+        """Returns what a document says of it, with the faults that explain it, or may."""
         return {
             "text": self.text,
             "outputs": [*self.outputs],
@@ -36,6 +36,7 @@ class Change:
             "was": None,
             "quantiles": [],
             "known": [*known],
+            "may_come_of": [*may_come_of],
         }
 
 
@@ -50,15 +51,15 @@ class OfValues(Change):
     now: float | None = None
     """The share that differs, of the model; None where it is no share."""
     was: float | None = None
-    error: float = 0.0
-    """The standard error of the sum of both shares, at most."""
+    is_inverted: bool = False
+    """Whether the output may be the original's with 0 and 1 swapped, as far as tests say."""
     quantiles: tuple[Quantile, ...] = ()
     """Those of the element that differs most, where it has many values."""
 
-    def to_json(self, known: Sequence[str]) -> dict[str, Any]:
+    def to_json(self, known: Sequence[str], may_come_of: Sequence[str]) -> dict[str, Any]:
         quantiles = [[each.up_to, each.now, each.was] for each in self.quantiles]
         return {
-            **super().to_json(known),
+            **super().to_json(known, may_come_of),
             "element": None if self.place is None else [*self.place],
             "differing": None if self.elements is None else len(self.elements),
             "now": self.now,
@@ -83,5 +84,5 @@ class GoTogether(Change):
         """The output of each of the two values."""
         return self.outputs[0], self.outputs[-1]
 
-    def to_json(self, known: Sequence[str]) -> dict[str, Any]:
-        return {**super().to_json(known), "now": self.now, "was": self.was}
+    def to_json(self, known: Sequence[str], may_come_of: Sequence[str]) -> dict[str, Any]:
+        return {**super().to_json(known, may_come_of), "now": self.now, "was": self.was}

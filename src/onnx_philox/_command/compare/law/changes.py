@@ -71,6 +71,7 @@ class _Changed:
     def __init__(self, output: Watched, number: int, look: Verdicts, least: Least) -> None:
         self._output = output
         self._least = least
+        self._is_inverted = look.is_inverted[number]
         self._runs = output.whole.runs
         self._elements = look.elements[number]
         """Which tests of which elements fired."""
@@ -108,7 +109,7 @@ class _Changed:
         # Of a single element it is also one of that.
         elements = frozenset((0,)) if self._output.size == 1 else None
         name = self._output.name
-        return OfValues(f"{name}: {text}", (name,), elements)
+        return OfValues(f"{name}: {text}", (name,), elements, is_inverted=self._is_inverted)
 
     def _strongest(self, *kinds: str) -> float:
         places = [place for kind in kinds for place in self._fired.get(kind, [])]
@@ -184,7 +185,7 @@ class _Changed:
         now = self._now(place)
         was = self._was(place)
         found = self._of_whole(f"{event} in {shares_in_words(now, was)}")
-        yield replace(found, now=now, was=was, error=_error(now, was, self._runs))
+        yield replace(found, now=now, was=was)
 
     def _differs_in_rest(self, place: int) -> bool:
         """Whether a share also differs in the elements which do not differ much by themselves."""
@@ -261,9 +262,8 @@ class _Changed:
         elements = None
         if self._differing.any() and (self._rest.sum() < len(self._rest) or output.size == 1):
             elements = frozenset(output.places_of(self._differing).tolist())
-        error = _error(now, was, self._runs)
         quantiles = () if column.is_few else self._quantiles(element)
-        return OfValues(said, (name,), elements, place, now, was, error, quantiles)
+        return OfValues(said, (name,), elements, place, now, was, self._is_inverted, quantiles)
 
     def _shares_of(self, element: int, test: int) -> tuple[float, float]:
         """Of the model, and of the original."""
@@ -279,12 +279,6 @@ class _Changed:
             now, was = self._shares_of(element, test)
             found.append(Quantile(edge, now, was))
         return tuple(found)
-
-
-def _error(now: float, was: float, runs: int) -> float:
-    """The standard error of the sum of two shares, if each run has one value."""
-    variance = now * (1 - now) + was * (1 - was)
-    return math.sqrt(variance / runs)
 
 
 def shares_in_words(now: float, was: float) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,12 @@ from onnx_philox._progress import Progress
 _TELLING_SECONDS = 0.1
 _SPARE = 0.03
 """Of the time, what is left for what nobody measured."""
+_SPARE_COUNTING = 0.1
+"""Counting, of which a few runs were measured, may take so much longer."""
+_SPARE_END = 0.5
+"""And the end, which was measured once."""
+_LATER = 65
+"""The median of so many last runs says how long a later one takes."""
 LEAST_RUNS = 2
 """Fewer do not even say whether the original repeats itself, nor how long a run takes."""
 
@@ -26,7 +34,7 @@ class Times:
     first: float
     """The first one, in which a runtime may prepare the model."""
     each: float
-    """Each of the others in the mean, or the first one alone; with what is counted of it."""
+    """A later one, or the first one alone; with what is counted of it."""
     end: float
     """What is counted once, at the end."""
     limit: float | None
@@ -87,6 +95,7 @@ class Clock:
         self._told = -_TELLING_SECONDS
         self._first = 0.0
         self._others = 0.0
+        self._last: collections.deque[float] = collections.deque(maxlen=_LATER)
         self._done = 0
         self._is_over = False
         self._adding = 0.0
@@ -116,7 +125,9 @@ class Clock:
             return True
         end = passed
         if self._done >= LEAST_RUNS:
-            end += self._each + (waiting + 1) * self._count_each + self._end
+            counting = (waiting + 1) * self._count_each
+            end += self._each + (1 + _SPARE_COUNTING) * counting
+            end += (1 + _SPARE_END) * self._at_end
         self._is_over = end >= self._seconds * (1 - _SPARE)
         return not self._is_over
 
@@ -130,6 +141,7 @@ class Clock:
             self._first = took
         else:
             self._others += took
+            self._last.append(took)
         self._done += 1
 
     @contextmanager
@@ -146,22 +158,17 @@ class Clock:
         yield
         self._adding += self.now() - began
 
-    def rehearsed(self, counting: float, judging: float) -> None:
-        """Takes down how long the end would take, where nothing is counted yet.
-
-        Args:
-            counting: All runs, in seconds; first of `LEAST_RUNS`, then of more.
-            judging: What was counted.
-        """
+    def rehearsed(self, counting: float) -> None:
+        """Takes down how long it takes to count all runs: first `LEAST_RUNS` of them, then more."""
         if self._count_first is None:
             self._count_first = counting
         others = self._done - LEAST_RUNS
         if others:
             self._count_each = max(counting - self._count_first, 0) / others
-        self._end = self._count_first + judging
 
     def counted(self, runs: int) -> None:
         """Takes down that so many runs are counted, and none waits."""
+        self._count_first = None
         self._count_each = self._adding / runs
 
     def judged(self, judging: float) -> None:
@@ -173,8 +180,8 @@ class Clock:
         return Times(
             all=self._passed(),
             first=self._first,
-            each=self._each + self._count_each,
-            end=self._end,
+            each=self._each_later + self._count_each,
+            end=self._at_end,
             limit=self._seconds,
             is_over=self._is_over,
         )
@@ -185,6 +192,16 @@ class Clock:
         if self._done <= 1:
             return self._first
         return self._others / (self._done - 1)
+
+    @property
+    def _at_end(self) -> float:
+        """How long it takes to begin to count, where nothing is counted yet, and to judge."""
+        return (self._count_first or 0) + self._end
+
+    @property
+    def _each_later(self) -> float:
+        """How long a later run takes, whatever the first ones loaded."""
+        return statistics.median(self._last) if self._last else self._first
 
     def _passed(self) -> float:
         now = self.now()

@@ -2,7 +2,8 @@
 
 `inspect` finds what is wrong: by trying each random node, and by its table of known behaviours. A
 fault of a node explains a difference of an output that reads what the node draws. A fault of nodes
-together explains how two outputs go together that read one node each.
+together explains how two outputs go together that read one node each. A difference "may come of" a
+fault where no test says that it is as large as the fault makes it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import onnx_ir as ir
+
 from onnx_philox._command.compare.law.change import Change, GoTogether, OfValues
 from onnx_philox._command.compare.law.reached import (
     Reach,
@@ -23,18 +26,20 @@ from onnx_philox._command.compare.law.reached import (
     ReachedInOpenvino,
 )
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._models.constants import small_constant
+from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.look import AnyLook, OpenvinoLook
 from onnx_philox._rewriting.seeded import Seeded
 from onnx_philox._rewriting.survey import survey
 
 if TYPE_CHECKING:
     from onnx_philox._command.inspect import Inspection
-    from onnx_philox._command.inspect.known.row import Explains
+    from onnx_philox._command.inspect.known.row import Explains, Said
     from onnx_philox._command.inspect.today import InspectedNode
     from onnx_philox._command.inspect.trials import Trials
 
-_STANDARD_ERRORS = 6
-"""So far from 1 is the sum of a share and of its inverse no more."""
+_MOST_NUMBERS = 4096
+"""A constant of more is not read."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,28 @@ class FaultyNode:
     """What is wrong with it, in a sentence."""
     called: str
     reached: Reached
-    other: str = ""
-    """A node that it has the fault together with, as it is called; empty for none."""
+    operator: str = ""
+    """What stands before a sentence on it."""
+    said: Said | None = None
+    """The row that it meets; None where a trial alone shows the fault."""
     seeded: Seeded | None = None
+
+    @property
+    def other(self) -> str:
+        """A node that it has the fault together with, as it is called; empty for none."""
+        return "" if self.said is None else self.said.other
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A fault that a difference comes of, or may come of."""
+
+    text: str
+    """The sentence on it."""
+    is_tested: bool = False
+    """Whether the difference is as large as the fault makes it, as far as tests say."""
+    pair: frozenset[str] = frozenset()
+    """The two nodes that have it together, as they are called."""
 
 
 @dataclass
@@ -56,7 +80,11 @@ class Fault:
 
     explains: Explains
     is_of_all: bool = False
-    """Whether any two of the nodes go together, and several draws of one; else linked ones do."""
+    """Whether any two of the nodes go together; else two that say so of each other do."""
+    is_of_one: bool = False
+    """Whether several draws of one node go together, too."""
+    is_of_trial: bool = False
+    """Whether a trial of two such nodes alone shows it, which is told where nothing else is."""
     nodes: list[FaultyNode] = field(default_factory=list)
 
     @property
@@ -67,16 +95,16 @@ class Fault:
 
         return self.explains is Explains.SEVERAL_NODES
 
-    def explaining(self, change: Change) -> str | None:
+    def explaining(self, change: Change) -> Cause | None:
         """The sentence on a node with which it explains a difference; None if it does not."""
         if self.is_of_several:
             return self._explaining_by_several(change)
         for node in self.nodes:
             if _explains_alone(self.explains, node, change):
-                return node.text
+                return Cause(node.text, _is_tested(self.explains, node, change))
         return None
 
-    def _explaining_by_several(self, change: Change) -> str | None:
+    def _explaining_by_several(self, change: Change) -> Cause | None:
         """The sentence on two nodes that go together, of which both values read one each."""
         if isinstance(change, GoTogether):
             one, other = change.both
@@ -88,20 +116,34 @@ class Fault:
         ones = [node for node in self.nodes if one in node.reached]
         others = [node for node in self.nodes if other in node.reached]
         for node, other_node in itertools.product(ones, others):
-            if node is other_node:
-                go_together = self.is_of_all and _takes_several(node, change)
-            else:
-                go_together = self._go_together(node, other_node)
-            if go_together:
-                says_so = other_node if other_node.other == node.called else node
-                return says_so.text
+            text = None
+            if node is not other_node:
+                text = self._of_pair(node, other_node)
+            elif self.is_of_one and _takes_several(node, change):
+                text = node.text
+            if text is not None:
+                return Cause(text, pair=frozenset((node.called, other_node.called)))
         return None
 
-    def _go_together(self, node: FaultyNode, other: FaultyNode) -> bool:
+    def _of_pair(self, node: FaultyNode, other: FaultyNode) -> str | None:
+        """The sentence on these two nodes; None where they do not go together."""
         if self.is_of_all:
             # Nodes of one seed draw the same on purpose.
-            return node.seeded is None or node.seeded != other.seeded
-        return self._groups[node.called] == self._groups[other.called]
+            is_on_purpose = node.seeded is not None and node.seeded == other.seeded
+            return None if is_on_purpose else node.text
+        if node.other == other.called:
+            return node.text
+        if other.other == node.called:
+            return other.text
+        if node.said is None or other.said is None:
+            return None
+        if self._groups[node.called] != self._groups[other.called]:
+            return None
+        # Loaded only where it is needed.
+        from onnx_philox._command.inspect.known.pairs import of_pair
+
+        text = of_pair(node.said, other.said, other.called)
+        return None if text is None else f"{node.operator}: {text}"
 
     @cached_property
     def _groups(self) -> Mapping[str, str]:
@@ -139,11 +181,31 @@ def _explains_alone(explains: Explains, node: FaultyNode, change: Change) -> boo
         return isinstance(change, OfValues)
     if explains is Explains.FIRST_ELEMENT:
         return _is_of_first_element(node, change)
-    if explains is Explains.INVERSION and isinstance(change, OfValues):
-        (name,) = reads
-        if node.reached[name] is Reach.AS_DRAWN:
-            return _is_inverted(change)
+    if explains is Explains.INVERSION:
+        return _may_be_of_inversion(node, change)
     return True
+
+
+def _may_be_of_inversion(node: FaultyNode, change: Change) -> bool:
+    """Whether a difference may come of an inverted Bernoulli."""
+    if isinstance(change, OfValues):
+        (name,) = change.outputs
+        return node.reached[name] is not Reach.AS_DRAWN or change.is_inverted
+    if isinstance(change, GoTogether):
+        # What goes together in the draw alone does so in the inverted one.
+        reaches = [node.reached.get(name) for name in change.both]
+        return None not in reaches and reaches != [Reach.AS_DRAWN, Reach.AS_DRAWN]
+    return False
+
+
+def _is_tested(explains: Explains, node: FaultyNode, change: Change) -> bool:
+    """Whether a difference that a fault explains is one of which tests say the size."""
+    from onnx_philox._command.inspect.known.row import Explains
+
+    if explains is not Explains.INVERSION or not isinstance(change, OfValues):
+        return False
+    (name,) = change.outputs
+    return node.reached[name] is Reach.AS_DRAWN
 
 
 def _is_of_first_element(node: FaultyNode, change: Change) -> bool:
@@ -159,13 +221,6 @@ def _is_of_first_element(node: FaultyNode, change: Change) -> bool:
     return False
 
 
-def _is_inverted(change: OfValues) -> bool:
-    """Whether one share is 1 less the other one."""
-    if change.now is None or change.was is None:
-        return True
-    return abs(change.now + change.was - 1) <= _STANDARD_ERRORS * change.error
-
-
 @dataclass(frozen=True)
 class OfOriginal:
     """What is known of the original in the runtime."""
@@ -176,24 +231,52 @@ class OfOriginal:
     """What of that is wrong."""
     causes: Sequence[Fault] = ()
     """The same with the nodes."""
+    draws_nothing: bool = False
+    """Whether it has no random nodes."""
+    noise: Sequence[str] = ()
+    """Then the options that draw those of its inputs that may be noise."""
 
-    def explaining(self, change: Change) -> list[str]:
-        """The sentences of the faults that explain a difference."""
-        said = [cause.explaining(change) for cause in self.causes]
-        return [text for text in said if text is not None]
+    def explaining(self, change: Change) -> list[Cause]:
+        """The faults that a difference comes of, or may come of; those first that are tested."""
+        found = []
+        of_trials = []
+        for fault in self.causes:
+            cause = fault.explaining(change)
+            if cause is None:
+                continue
+            if fault.is_of_trial:
+                of_trials.append(cause)
+            else:
+                found.append(cause)
+        if not any(cause.pair for cause in found):
+            found += of_trials
+        return sorted(found, key=lambda cause: not cause.is_tested)
 
     def others(self, changes: Sequence[Change]) -> list[str]:
         """The sentences of the faults that explain none of these differences.
 
-        Nor does one that says of the other of two nodes what explains a difference.
+        What one of two nodes says the other one need not say once more.
         """
-        used: set[str] = set()
-        for cause in self.causes:
-            said = {cause.explaining(change) for change in changes} - {None}
-            if said and cause.is_of_several:
-                used |= {node.text for node in cause.nodes}
-            used |= {text for text in said if text is not None}
-        return [fault for fault in self.faults if fault not in used]
+        used = {cause for change in changes for cause in self.explaining(change)}
+        told = {cause.text for cause in used}
+        pairs = {cause.pair for cause in used if cause.pair}
+        found = []
+        for text in self.faults:
+            of_text = self._pairs_of(text)
+            if text in told or (of_text and of_text <= pairs):
+                continue
+            pairs |= of_text
+            found.append(text)
+        return found
+
+    def _pairs_of(self, text: str) -> set[frozenset[str]]:
+        """The pairs of nodes of which a sentence says something."""
+        found = set()
+        for fault in self.causes:
+            for node in fault.nodes:
+                if node.text == text and node.other:
+                    found.add(frozenset((node.called, node.other)))
+        return found
 
 
 def of_original(original: AnyLook, runtime: str) -> OfOriginal:
@@ -203,21 +286,25 @@ def of_original(original: AnyLook, runtime: str) -> OfOriginal:
 
     with suppress(OSError, TypeError, ValueError, ImportError):
         # The first, since `inspect` changes the model at which it looks.
-        reached = _reached(original)
+        drawn = _drawn(original)
         report = inspect_model(original)
+        if not drawn:
+            return OfOriginal(draws_nothing=True, noise=report.noise.options)
         for trials in report.runtimes:
             if trials.name == runtime:
-                return _Gathered(report, trials, reached).all()
+                return _Gathered(report, trials, drawn).all()
     return OfOriginal()
 
 
 class _Gathered:
     """What a report of `inspect` says of a model in a runtime."""
 
-    def __init__(self, report: Inspection, trials: Trials, reached: list[Reached]) -> None:
+    def __init__(self, report: Inspection, trials: Trials, drawn: list[Drawn]) -> None:
         self._report = report
         self._trials = trials
-        self._reached = reached
+        self._drawn = drawn
+        self._of_halves: set[int] = set()
+        """The nodes of which each number is 1 with a probability of a half, by their `id`."""
         self._said: dict[str, None] = {}
         self._faults: dict[str, None] = {}
         self._causes: dict[str, Fault] = {}
@@ -228,15 +315,18 @@ class _Gathered:
         from onnx_philox._command.inspect.known.faults import SEEDS_IN_ORDER
 
         reached = {}
-        for found, of_node in zip(self._report.found, self._reached, strict=True):
+        for found, drawn in zip(self._report.found, self._drawn, strict=True):
             # Our own nodes `inspect` tries without its library.
             if found.node.domain != DOMAIN:
-                reached[id(found.node)] = of_node
-                self._add_node(found, of_node)
+                reached[id(found.node)] = drawn.reached
+                if drawn.is_of_halves:
+                    self._of_halves.add(id(found.node))
+                self._add_node(found, drawn.reached)
         for met in self._report.met_in(self._trials):
             text = met.known.says
             self._faults.setdefault(text)
-            cause = Fault(met.known.explains, is_of_all=met.known is SEEDS_IN_ORDER)
+            is_of_all = met.known is SEEDS_IN_ORDER
+            cause = Fault(met.known.explains, is_of_all=is_of_all, is_of_one=is_of_all)
             self._causes[met.known.name] = cause
             for node in met.nodes:
                 of_node = reached[id(node)]
@@ -245,6 +335,7 @@ class _Gathered:
 
     def _add_node(self, found: InspectedNode, reached: Reached) -> None:
         from onnx_philox._command.inspect.in_words import operator_of
+        from onnx_philox._command.inspect.known.probed import MERGED
         from onnx_philox._command.inspect.known.row import Explains
         from onnx_philox._command.inspect.trials import FAILURES, Behaviour
 
@@ -257,37 +348,65 @@ class _Gathered:
                 Behaviour.SAME_IN_EACH_RUN,
                 Behaviour.OTHER_IN_EACH_SESSION,
             )
+            row = known.get(sentence.text)
             if not (sentence.is_wrong or is_still):
                 self._said.setdefault(text)
+                if row is not None and row.known is MERGED and not _has_seed(found):
+                    name = f"{row.known.name}: {found.probe}"
+                    merged = Fault(Explains.SEVERAL_NODES, is_of_all=True, is_of_trial=True)
+                    cause = self._causes.setdefault(name, merged)
+                    cause.nodes.append(FaultyNode(text, found.node.called, reached))
                 continue
             self._faults.setdefault(text)
             if sentence.text == today.trial.sentence and today.trial.behaviour in FAILURES:
                 # The model ran, so that explains nothing of it.
                 continue
-            row = known.get(sentence.text)
             if row is None:
                 # What a trial shows.
                 name = text
                 explains = Explains.ALL
-                other = ""
             else:
                 name = row.known.name
                 explains = row.known.explains
-                other = row.other
+            if explains is Explains.INVERSION and id(found.node) in self._of_halves:
+                # Where p is a half, so is 1 - p.
+                continue
             cause = self._causes.setdefault(name, Fault(explains))
-            cause.nodes.append(FaultyNode(text, found.node.called, reached, other))
+            cause.nodes.append(FaultyNode(text, found.node.called, reached, operator, row))
 
 
-def _reached(original: AnyLook) -> list[Reached]:
-    """The outputs that read each random node, in the order of `inspect`."""
+def _has_seed(found: InspectedNode) -> bool:
+    return bool(found.node.seeds or found.node.explicit_seed)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a random node of the original draws."""
+
+    reached: Reached
+    is_of_halves: bool = False
+    """Whether it is a Bernoulli of which each probability is a half."""
+
+
+def _drawn(original: AnyLook) -> list[Drawn]:
+    """Of each random node, in the order of `inspect`."""
     if isinstance(original, OpenvinoLook):
         from onnx_philox._rewriting.in_openvino.rewrite_openvino import FORMAT
 
         surveyed = survey(FORMAT, original.model)
         in_openvino = ReachedInOpenvino(original.model)
-        return [in_openvino.by(each.node) for each in surveyed.nodes]
+        return [Drawn(in_openvino.by(each.node)) for each in surveyed.nodes]
     from onnx_philox._command.inspect import search
 
     found = search.search(original.graph)
     in_onnx = ReachedInOnnx(original.graph)
-    return [in_onnx.by(each.node) for each in found.nodes]
+    return [Drawn(in_onnx.by(each.node), _is_of_halves(each.node)) for each in found.nodes]
+
+
+def _is_of_halves(node: ir.Node) -> bool:
+    """Whether a node is a Bernoulli of which each probability is a half."""
+    if node.op_type != "Bernoulli" or node.domain not in STANDARD_DOMAINS:
+        return False
+    given = node.inputs[0]
+    known = None if given is None else small_constant(given, _MOST_NUMBERS)
+    return known is not None and bool((known == 1 / 2).all())

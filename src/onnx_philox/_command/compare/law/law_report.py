@@ -6,18 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.compare.law.change import Change
 from onnx_philox._command.compare.law.changes import changes
 from onnx_philox._command.compare.law.clock import Times
 from onnx_philox._command.compare.law.faults_of_original import OfOriginal
 from onnx_philox._command.compare.law.first_runs import Values
+from onnx_philox._command.compare.law.grouped import Explained, Told, grouped
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import Family
@@ -29,25 +28,9 @@ from onnx_philox._runtimes.port import Arrays, identity
 
 FEW = 1000
 """Fewer runs tell little."""
+USELESS = "neither a shift of 1 standard deviation nor a share that is off by 0.5"
+"""What so few runs do not show that a verdict would be useless."""
 SAME, ANOTHER, NOTHING = "The same law, as far as was seen", "Another law", "Nothing is proved"
-
-
-@dataclass(frozen=True)
-class Explained:
-    """What differs, and why that is known."""
-
-    change: Change
-    known: Sequence[str]
-    """The faults of the original that explain it."""
-
-    @property
-    def lines(self) -> list[str]:
-        """It, and each fault below it."""
-        return [self.change.text, *(f"  known: {fault}" for fault in self.known)]
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns what a document says of it."""
-        return self.change.to_json(self.known)
 
 
 @dataclass(frozen=True)
@@ -117,7 +100,7 @@ class ComparedLaws:
 
     @property
     def explained(self) -> list[Explained]:
-        """What differs, each with the faults that explain it."""
+        """What differs, each with the faults that it comes of, or may come of."""
         of_original = self.of_original
         return [Explained(each, of_original.explaining(each)) for each in self.differences]
 
@@ -135,7 +118,16 @@ class ComparedLaws:
     @property
     def is_ok(self) -> bool | None:
         """The verdict; None where nothing is proved."""
-        return None if self.repeats or self.is_blind else not self.look.is_any
+        if self.repeats or self.is_blind:
+            return None
+        if self.look.is_any:
+            return False
+        return None if self.is_useless else True
+
+    @property
+    def is_useless(self) -> bool:
+        """Whether of an output so few runs show only differences that nobody would miss."""
+        return not all(output.is_useful for output in self.seen.outputs)
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -159,7 +151,9 @@ class ComparedLaws:
             not_judged=self.not_judged,
             repeats=self.repeats,
             changes=self.changes,
-            differences=[each.to_json() for each in self.explained],
+            differences=[
+                each.change.to_json(each.known, each.may_come_of) for each in self.explained
+            ],
             nodes=list(self.nodes),
             faults=list(self.faults),
             is_ok=self.is_ok,
@@ -219,30 +213,60 @@ class ComparedLaws:
     def about(self) -> str:
         """What follows the verdict in its line."""
         if self.repeats:
-            return ": the original repeats itself in each run. One run of each:"
+            return f": {self._about_repeating}. One run of each:"
         if self.about_known:
             return f". {self.about_known}:"
         if self.is_blind:
-            few = f"{self.counted} show no difference, {self.least_runs} can"
+            few = f"{self.counted} {self._verb} no difference, {self.least_runs} can"
             return f": {few}, and {FEW} tell more. {self._remedy}"
+        if self.is_ok is None:
+            return f": {self.counted} {self._verb} {USELESS}, and {FEW} tell more. {self._remedy}"
         return ":" if self.differing else "."
+
+    @property
+    def _verb(self) -> str:
+        return "shows" if self.runs == 1 else "show"
+
+    @property
+    def _about_repeating(self) -> str:
+        """That the original repeats itself, and why, where it draws nothing."""
+        said = "the original repeats itself in each run"
+        if not self.of_original.draws_nothing or self.fed:
+            return said
+        said += ", since it has no random nodes"
+        noise = self.of_original.noise
+        if noise:
+            them = "input" if len(noise) == 1 else "inputs"
+            said += f" (its {them} may be noise: rewrite and compare it with {' '.join(noise)})"
+        return said
 
     @property
     def about_known(self) -> str:
         """How many differences known faults of the original explain; empty where none do."""
-        known = sum(bool(each.known) for each in self.explained)
+        explained = self.explained
+        known = sum(bool(each.causes) for each in explained)
         if self.is_ok is not False or known == 0:
             return ""
         count = len(self.differences)
         of_them = "each difference" if known == count else f"{known} of {count} differences"
-        return f"Known faults of the original explain {of_them}"
+        if all(each.known for each in explained if each.causes):
+            return f"Known faults of the original explain {of_them}"
+        return (
+            f"Known faults of the original may explain {of_them}; a difference of the rewrite's "
+            "own may stand behind them"
+        )
+
+    @property
+    def told(self) -> list[Told]:
+        """What differs and why; of what reads alike the first few."""
+        return grouped(self.explained)
 
     @property
     def differing(self) -> list[str]:
         """What differs and why; where the original repeats itself, one run of each."""
         if self.repeats:
             return [_one_run(output) for output in self.paired.outputs]
-        return [line for each in self.explained for line in each.lines]
+        return [line for each in self.told for line in each.lines]
 
     @property
     def other_faults(self) -> list[str]:
@@ -290,10 +314,10 @@ class ComparedLaws:
     def about_seen(self) -> str:
         """What the smallest differences are that so many runs show; `least` has them."""
         if not self.least:
-            return f"{self.counted} show no difference for certain."
+            return f"{self.counted} {self._verb} no difference for certain."
         return (
-            f"In nine of ten tries {self.counted} show a difference as large as these. A smaller "
-            "one can go unseen:"
+            f"In nine of ten tries {self.counted} {self._verb} a difference as large as these. A "
+            "smaller one can go unseen:"
         )
 
     @property
@@ -350,6 +374,8 @@ def _repeats_in_original(output: Watched) -> bool:
 
 def _one_run(output: Watched) -> str:
     """The values of one run of each, in words; and the shape, where the model's is another one."""
+    if 0 in output.shape:
+        return f"{output.name} has no values: its shape is {[*output.shape]}"
     was, now = output.first_run
     count = len(output.places)
     of_them = "its one value" if count == 1 else f"{count} of its values"

@@ -26,7 +26,7 @@ By Boole's inequality all looks err with the sum of their errors at most, which 
 _REHEARSALS = (LEAST_RUNS, 16)
 """After so many runs it is tried how long counting takes, as long as nothing is counted."""
 _LONGER = 4
-"""And then, each time there are so many times as many."""
+"""And from the first look on, each time there are so many times as many."""
 _OWN_NAME = re.compile(r"Result_\d+")
 """What OpenVINO calls an output without a name."""
 _TEXTS = "OSU"
@@ -53,8 +53,8 @@ class Running:
         """Of the outputs that are compared: the original's, and the model's."""
         self.not_compared: list[str] = []
         """What of the outputs is not compared, a sentence each."""
-        self._measured = 0
-        """After how many runs it was last measured how long the end takes."""
+        self._measured = _LOOKS[0]
+        """After how many runs it is measured again how long the end takes."""
 
     def run(self, clock: Clock, *, may_end: bool, has_faults: Callable[[], bool]) -> Verdicts:
         """Runs both until the time is over or, with `may_end`, a difference is certain.
@@ -104,11 +104,14 @@ class Running:
             began = clock.now()
             rehearsal.count()
             counting = clock.now() - began
-            clock.rehearsed(counting, _judging(rehearsal, clock))
+            clock.rehearsed(counting)
+            if done == LEAST_RUNS:
+                # That takes hardly longer with more runs.
+                clock.judged(_judging(rehearsal, clock))
         elif paired.runs and not paired.waiting:
             clock.counted(paired.runs)
-            if paired.runs >= _LONGER * self._measured:
-                self._measured = paired.runs
+            if paired.runs >= self._measured:
+                self._measured = _LONGER * paired.runs
                 clock.judged(_judging(paired, clock))
 
     def _add(self, old: Arrays, new: Arrays) -> None:

@@ -51,6 +51,8 @@ class Verdicts:
     elements: list[NDArray[np.bool_]]
     """Of each output, each element and test."""
     repeats: list[bool]
+    is_inverted: list[bool]
+    """Of each output, whether no test says that it is not the original's with 0 and 1 swapped."""
     together: NDArray[np.bool_]
     places: NDArray[np.bool_]
 
@@ -134,6 +136,11 @@ class PairedRuns:
         if self.at_places:
             self.places.add(self._at_places(olds), self._at_places(news))
 
+    @property
+    def first(self) -> int:
+        """How many runs of each model say by what the others are measured."""
+        return min(self._block, self.runs)
+
     def _begin(self) -> None:
         self._is_begun = True
         counts = [len(output.places) for output in self.outputs]
@@ -207,6 +214,7 @@ class PairedRuns:
             whole=[each >= of_whole for each in strengths],
             elements=[each.elements.exponents() >= of_element for each in self.outputs],
             repeats=[each.repeat_exponent() >= of_whole for each in self.outputs],
+            is_inverted=[each.may_be_inverted(of_whole, of_element) for each in self.outputs],
             together=self.together.exponents() >= needed[Family.TOGETHER],
             places=self.places.exponents(of_places) >= of_places,
         )

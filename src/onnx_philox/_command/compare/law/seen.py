@@ -22,6 +22,10 @@ _GRID = 1024
 """At so many quantiles the values of an element are read to find what they could correlate by."""
 
 
+_USEFUL_SHIFT = 1.0
+_USEFUL_SHARE = 0.5
+
+
 @dataclass(frozen=True)
 class Least:
     """The smallest differences of an output that are seen in nine of ten tries; None of none."""
@@ -39,6 +43,20 @@ class Least:
     """Whether each value has a share of its own; else shares are of what lies below quantiles."""
     is_constant: bool
     """Whether it was one and the same in all runs of both models."""
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether a difference is seen of which anybody would say that it is not small.
+
+        That is a shift of at most 1 standard deviation, or a share that is off by 0.5 at most. An
+        output that never varies has none.
+        """
+        if self.is_constant:
+            return True
+        if self.shift is not None and self.shift <= _USEFUL_SHIFT:
+            return True
+        shares = [share for share in (self.share, self.share_of_one) if share is not None]
+        return any(share <= _USEFUL_SHARE for share in shares)
 
 
 def of_output(output: Watched, look: Verdicts) -> Least:
@@ -228,6 +246,13 @@ class Correlations:
         return bool(is_seen.all())
 
 
+def _unknown_event(output: Watched, first: int) -> str:
+    """That an element has no known value, in words."""
+    is_new = f"it has a value that its first {first} runs had not"
+    has_all = all(side.shape is not None for side in output.sides)
+    return is_new if has_all else f"it is too short for an element, or {is_new}"
+
+
 class Shown:
     """What so many runs show.
 
@@ -306,9 +331,10 @@ class Shown:
             known = (elements.was + elements.now)[elements.is_few].sum(axis=1)
             share = 1 - float(known.min()) / (2 * output.whole.runs)
             if share > 0:
+                first = self._runs.first
                 yield (
-                    f"which values {output.name!r} has that the first runs had not, in up to "
-                    f"{share:.2g} of the runs"
+                    f"what {output.name!r} is where {_unknown_event(output, first)}: one of its "
+                    f"elements in {share:.1%} of all runs"
                 )
 
     def _rare(self) -> Iterator[str]:

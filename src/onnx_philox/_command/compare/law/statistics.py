@@ -146,6 +146,7 @@ class Elements:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
+        self.runs = 0
         self.is_few = np.array([column.is_few for column in columns], bool)
         self._modes = np.array([column.mode for column in columns])
         counts = np.array([column.tests for column in columns])
@@ -182,6 +183,7 @@ class Elements:
 
     def add(self, was: NDArray[np.intp], now: NDArray[np.intp]) -> None:
         """Counts a block of pairs of runs."""
+        self.runs += len(was)
         in_was = self._in_test(was)
         in_now = self._in_test(now)
         self.was += in_was.sum(0)
@@ -199,6 +201,14 @@ class Elements:
     def exponents(self) -> Floats:
         """The bound of each test of each element."""
         found = bounds.of_counts(self.more, self.fewer)
+        return np.where(self.has_test, found, 0)
+
+    def inverted_exponents(self) -> Floats:
+        """The bound of each test, as if the original had each value where it had it not."""
+        # In so many pairs of runs both have it, and in so many neither has.
+        both = self.was - self.fewer
+        neither = self.runs - both - self.more - self.fewer
+        found = bounds.of_counts(both, neither)
         return np.where(self.has_test, found, 0)
 
     def ranks(self, sorted_into: NDArray[np.intp]) -> Floats:

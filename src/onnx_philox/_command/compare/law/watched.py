@@ -138,6 +138,8 @@ class Watched:
     """The mean of all values, as if it were an element."""
     whole: Paired
     statistics: list[Statistic]
+    inverted: Paired
+    """Of zeros and ones the share of 1, beside what the original's would be if it were inverted."""
     usual_shape: Shape
     """The most frequent one of the first runs."""
 
@@ -198,6 +200,9 @@ class Watched:
         self.usual_shape = _most_frequent(was.shapes + now.shapes)
         self.statistics = _statistics(self)
         self.whole = Paired(len(self.statistics))
+        self.is_of_coins = self.every.is_few and set(self.every.edges.tolist()) <= {0, 1}
+        """Whether it has zeros and ones alone, as far as the first runs say."""
+        self.inverted = Paired(1)
         self.bins = _bins(taken, self.every)
         self.heights = np.zeros((2, len(self.bins) - 1))
         self.first_run = was.values[0, self._at], now.values[0, self._at]
@@ -234,6 +239,10 @@ class Watched:
         of_old = [self._value(each, old) for each in self.statistics]
         of_new = [self._value(each, new) for each in self.statistics]
         self.whole.add(of_old, of_new)
+        if self.is_of_coins:
+            was_true = statistics.shares(old.values, 1, 0)
+            is_true = statistics.shares(new.values, 1, 0)
+            self.inverted.add([1 - was_true], [is_true])
         return old, new
 
     def _block(self, taken: Taken) -> Block:
@@ -296,6 +305,23 @@ class Watched:
         moved = self.mean_column.moved(of_runs)
         ranks = self.mean_column.ranks(self.mean_column.sort(moved))
         return ranks, self.mean_column.signs(moved)
+
+    def may_be_inverted(self, of_whole: float, of_element: float) -> bool:
+        """Whether it may be what the original has, with 0 and 1 swapped.
+
+        If it is, the shares of 1 add up to 1 in the mean, and a pair of runs could as well be the
+        other way round: 1 less the original's share has the law of the model's. So the tests are
+        those of shares that differ, at the error of one of them.
+
+        Args:
+            of_whole: The exponent that refutes it of the whole output.
+            of_element: That of an element.
+        """
+        if not self.is_of_coins:
+            return False
+        if (self.inverted.exponents(of_whole) >= of_whole).any():
+            return False
+        return not (self.elements.inverted_exponents() >= of_element).any()
 
     def repeat_exponent(self) -> float:
         """The bound of how often a run repeats the one before it: Chernoff's of counts."""

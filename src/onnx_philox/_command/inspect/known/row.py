@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 ONNXRUNTIME = {"onnxruntime": "1.32.0"}
@@ -50,7 +50,7 @@ class KnownBehaviour:
 
     def said(self, **details: str) -> Said:
         """What to say of a node that meets it; `other` is another node that it meets it with."""
-        return Said(self, self.says.format(**details), details.get("other", ""))
+        return Said(self, self.says.format(**details), details.get("other", ""), details)
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class Said:
     text: str
     other: str = ""
     """Another node that meets it together with this one, as it is called; empty for none."""
+    details: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What stands in the sentence."""
 
     def to_json(self) -> dict[str, str | bool]:
         """Returns what a document says of it."""

@@ -41,14 +41,14 @@ def _of_its_multiple(met: Met, among: MetNodes, *, has_choice: bool) -> Details 
     for other, other_factor in among.seeded_uniforms:
         if (is_choice(met) or is_choice(other)) is not has_choice:
             continue
-        correlation = _correlation(factor, other_factor)
-        if abs(correlation) >= best and _are_of_one_sequence(met, other):
-            best = abs(correlation)
+        found = correlation(factor, other_factor)
+        if abs(found) >= best and _are_of_one_sequence(met, other):
+            best = abs(found)
             details = {
                 "seed": str(factor),
                 "other": other.record.called,
                 "other_seed": str(other_factor),
-                "correlation": f"{correlation:.2f}",
+                "correlation": f"{found:.2f}",
             }
     return details
 
@@ -59,7 +59,7 @@ def _are_of_one_sequence(met: Met, other: Met) -> bool:
     return one is None or two is None or (one.numbers, one.place) == (two.numbers, two.place)
 
 
-def _correlation(one: int, other: int) -> float:
+def correlation(one: int, other: int) -> float:
     """Of a number times one factor and times another, modulo 1; 0 for equal factors."""
     if one == other:
         return 0

@@ -432,6 +432,7 @@ class _Chain:
         "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
         where p is repeated. None where it does not fit.
         """
+        # Without a shape of its own it has the shape of its input.
         if self._uniform.shape is None and p is self._site.node.inputs[0]:
             return "own"
         array = constant(p)
