@@ -171,12 +171,12 @@ def of_originals() -> None:
                 continue
             verdict = report.verdict
             if report.is_ok is False:
-                unknown = sum(not each.known for each in report.explained)
+                unknown = sum(not each.causes for each in report.explained)
                 verdict += ", all known of the original" if unknown == 0 else ", not all known"
             counts[verdict] += 1
             print(f"{original.name}: {verdict}", flush=True)
             for title, lines in (
-                ("differs", [line for each in report.explained for line in each.lines]),
+                ("differs", report.differing),
                 ("fault", report.other_faults),
                 ("not judged", report.not_judged),
             ):
