@@ -604,6 +604,8 @@ def within_a_loop(condition: str, inner: str, inputs: str = X) -> onnx.ModelProt
 NOISY = "noise = RandomNormalLike (g) h = Add (g, noise)"
 IF = """w = If (often) <then_branch = t () => (float[e, f] n) { n = RandomNormalLike (v) },
                     else_branch = e () => (float[e, f] m) { m = Identity (v) }>"""
+MET_IN_IF = IF.replace("n = RandomNormalLike (v)", "r = RandomNormalLike (v) n = Add (r, v)")
+"""Its noise has met rows when the branch ends."""
 LOOP = looped(NOISY, "v", "often", "w")
 WHILE = looped(NOISY, "v", inner="w").replace(
     "co1 = Identity (c1)",
@@ -648,7 +650,7 @@ def test_a_draw_that_depends_on_other_rows_is_refused(condition: str, inner: str
     make_reproducible(model)
 
 
-OF_DATA = f"sum = ReduceSum <keepdims = 0> (v) often = Cast <to = 9> (sum) {IF}"
+OF_DATA = f"sum = ReduceSum <keepdims = 0> (v) often = Cast <to = 9> (sum) {MET_IN_IF}"
 OF_SIZE = f"dims = Shape <end = 1> (v) often = ReduceMax <keepdims = 0> (dims) {LOOP}"
 
 
@@ -691,9 +693,8 @@ def test_a_draw_that_depends_on_the_iteration_or_on_a_shared_input_is_rewritten(
 
 
 def test_an_if_outside_of_loops_may_depend_on_the_batch(load: Load) -> None:
-    model = model_of(
-        f"sum = ReduceSum <keepdims = 0> (x) often = Cast <to = 9> (sum) v = Relu (x) {IF}"
-    )
+    body = "sum = ReduceSum <keepdims = 0> (x) often = Cast <to = 9> (sum) v = Relu (x)"
+    model = model_of(f"{body} {MET_IN_IF}")
     model.graph.node[-1].output[0] = "y"
     for given in forms(model, load):
         checked_rows(make_reproducible(given, per_row=True), load)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx
 import pytest
@@ -37,11 +37,12 @@ class Drawn:
     is_read_by_openvino: bool = True
     function: str = ""
     """A function of the model."""
+    opset: int = 20
 
     @property
     def model(self) -> onnx.ModelProto:
         graph = f"g (float[batch, 4] x) => ({self.kind}[a, b] y) {{ {SIZES} {self.body} }}"
-        return parse(f"{graph} {self.function}", 20)
+        return parse(f"{graph} {self.function}", self.opset)
 
 
 def coins(body: str) -> Drawn:
@@ -84,8 +85,108 @@ COMBINED = {
 }
 """What is made of noise before it meets the inputs' rows."""
 
+WINDOW = """two = Constant <value_ints = [2]> () odd = Mod (d, two) end = Add (odd, two)
+    axis = Constant <value_ints = [1]> ()"""
+FEW = "few = Less (count, last)"
+MANY = """low0 = Constant <value_float = 0.0> () m = ReduceMax <keepdims = 0> (x)
+    few = Greater (m, low0)"""
+KEYS = """axes = Constant <value_ints = [0, 1]> () wide6 = Constant <value_ints = [1, 1, 6, 4]> ()
+    key = ConstantOfShape <value = float[1] {0.1}> (wide6)
+    steps = Constant <value_floats = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> ()
+    high6 = Constant <value_ints = [6, 1]> () column = Reshape (steps, high6)
+    value = Expand (column, wide6)"""
+CAUSAL = f"""{KEYS} q = Unsqueeze (r, axes) w = Attention <is_causal = 1> (q, key, value)
+    u = Squeeze (w, axes)"""
+ATTENDED = f"""{KEYS} ones = ConstantOfShape <value = float[1] {{1.0}}> (s)
+    q = Unsqueeze (ones, axes) w = Attention <is_causal = 1> (q, key, value)
+    u = Squeeze (w, axes) six = Constant <value_float = 6.0> () p = Div (u, six)"""
+
+
+def chosen(condition: str) -> str:
+    return f"""{NOISY} {condition} y = If (few) <
+        then_branch = t () => (float[a, b] u) {{ u = Neg (r) }},
+        else_branch = e () => (float[c, d] v) {{ v = Abs (r) }}>"""
+
+
+LEAVING = {
+    "noise that is cut by a number, and leaves": Drawn(
+        f"{NOISY} {WINDOW} y = Slice (r, odd, end, axis)"
+    ),
+    "noise that is cut by a number, through Identity": Drawn(
+        f"{NOISY} {WINDOW} z = Slice (r, odd, end, axis) y = Identity (z)"
+    ),
+    "a triangle by a number, of each row's noise": Drawn(
+        f"""{NOISY} wider = Constant <value_ints = [-1, 2, 2]> () z = Reshape (r, wider)
+        two = Constant <value_int = 2> () odd = Mod (count, two) u = Trilu (z, odd)
+        y = Reshape (u, s)""",
+        is_read_by_openvino=False,
+    ),
+    "noise that is padded with the number of rows": Drawn(
+        f"{NOISY} pads = Constant <value_ints = [0, 1, 0, 0]> () y = Pad (r, pads, n)"
+    ),
+    "noise that says where the number of rows stands": Drawn(
+        f"""{NOISY} wider = Constant <value_ints = [-1]> () zero1 = Constant <value_float = 0.0> ()
+        few = Less (r, zero1) k = Cast <to = 7> (few) two = Constant <value_int = 2> ()
+        z0 = Reshape (zero1, wider) n0 = Reshape (n, wider) both = Concat <axis = 0> (z0, n0)
+        h = OneHot (k, two, both) last1 = Constant <value_ints = [2]> ()
+        y = ReduceSum <keepdims = 0> (h, last1)"""
+    ),
+    "a recurrent layer of noise, with a bias that is the number of rows": Drawn(
+        f"""{NOISY} zeroth = Constant <value_ints = [0]> () t = Unsqueeze (r, zeroth)
+        wide4 = Constant <value_ints = [1, 1, 4]> () one1 = Constant <value_ints = [1, 1, 1]> ()
+        w = ConstantOfShape <value = float[1] {{1.0}}> (wide4)
+        v = ConstantOfShape <value = float[1] {{1.0}}> (one1)
+        two = Constant <value_ints = [1, 2]> () bias = Expand (n, two)
+        y1, h = RNN <hidden_size = 1> (t, w, v, bias) y = Squeeze (h, zeroth)"""
+    ),
+    "noise in a branch that the number of rows chooses": Drawn(chosen(FEW)),
+    "noise in a branch that all rows choose": Drawn(chosen(MANY)),
+    "noise in a Loop that runs as often as there are rows": Drawn(
+        f"""{NOISY} y = Loop (count, true, r) <body = b (int64 i, bool ci, float[e, f] v)
+        => (bool co, float[g, h] w) {{ co = Identity (ci) w = Tanh (v) }}>"""
+    ),
+    "noise in a Loop that runs until all rows say so": Drawn(
+        f"""{NOISY} y = Loop (, true, r) <body = b (int64 i, bool ci, float[e, f] v)
+        => (bool co, float[g, h] w) {{ w = Tanh (v) k = Cast <to = 1> (i)
+        m = ReduceMax <keepdims = 0> (x) co = Greater (m, k) }}>"""
+    ),
+    "one of two noises, out of a sequence": Drawn(
+        f"""{NOISY} q = Neg (r) both = SequenceConstruct (r, q) two = Constant <value_int = 2> ()
+        odd = Mod (count, two) y = SequenceAt (both, odd)""",
+        is_read_by_openvino=False,
+    ),
+    "noise that a function cuts by a number": Drawn(
+        f"{NOISY} {WINDOW} y = own.cut (r, odd, end, axis)",
+        is_read_by_openvino=False,
+        function="""<domain: "own", opset_import: ["": 20]> cut (a, b, c, e) => (f) {
+            f = Slice (a, b, c, e) }""",
+    ),
+    "a Dropout of noise that is cut by a number": Drawn(
+        f"""{NOISY} odd = Mod (count, last) i = Cast <to = 6> (odd) z = Gather <axis = 1> (r, i)
+        wide1 = Unsqueeze (z, columns) y = Dropout (wide1, half, true)""",
+        is_read_by_openvino=False,
+    ),
+    "a Dropout of the number of rows": Drawn(
+        "z = Expand (n, s) y = Dropout (z, half, true)", is_read_by_openvino=False
+    ),
+    "a causal attention of noise to constants": Drawn(
+        f"{NOISY} {CAUSAL} y = Add (u, x)", opset=23, is_read_by_openvino=False
+    ),
+    "a causal attention of noise in three dimensions": Drawn(
+        f"""{NOISY} {KEYS} zeroth = Constant <value_ints = [0]> () k3 = Squeeze (key, zeroth)
+        v3 = Squeeze (value, zeroth) q = Unsqueeze (r, zeroth)
+        w = Attention <is_causal = 1, q_num_heads = 1, kv_num_heads = 1> (q, k3, v3)
+        u = Squeeze (w, zeroth) y = Add (u, x)""",
+        opset=23,
+        is_read_by_openvino=False,
+    ),
+    "a Bernoulli's share, of a causal attention": replace(coins(ATTENDED), opset=23),
+}
+"""What leaves a model, or meets the inputs' rows, as soon as noise depends on their number."""
+
 BY_PLACE = {
     **COMBINED,
+    **LEAVING,
     "a Bernoulli's share, of the number of rows": coins(
         f"{SHARE.replace('p', 'q')} p = Expand (q, s)"
     ),
@@ -260,8 +361,9 @@ BY_PLACE = {
 def test_a_draw_by_the_number_of_rows_is_refused(name: str) -> None:
     case = BY_PLACE[name]
     said = (
-        r"(draws by|compares them with|combines them with) numbers that depend on how many rows "
-        "there are, or on|keeps of each row what its number says"
+        "(draws by|compares them with|combines them with|treats them by|chooses a branch by|goes by"
+        "|runs its body as often as is said by) '.*', numbers that depend on how many rows there "
+        "are, or on their order|keeps of each row what its number says"
     )
     with pytest.raises(ValueError, match=said):
         make_reproducible(case.model, per_row=True)
@@ -282,6 +384,23 @@ ALIKE = {
     "a triangle of each row's noise": Drawn(
         f"""{NOISY} wider = Constant <value_ints = [-1, 2, 2]> () q = Reshape (r, wider)
         u = Trilu (q) v = Reshape (u, s) y = Add (v, x)"""
+    ),
+    "an element of each row's noise that its own integer says": Drawn(
+        f"""{NOISY} {RANGE} k = ReduceMax (x, columns) i = Cast <to = 7> (k)
+        each = Reshape (places, wide) at = Concat <axis = 1> (each, i) g = GatherND (r, at)
+        q = Tanh (g) y = Reshape (q, wide)"""
+    ),
+    "noise of which all rows are taken": Drawn(
+        f"""{NOISY} zeros = Constant <value_ints = [0, 0]> () two = Constant <value_ints = [2]> ()
+        ends = Concat <axis = 0> (d, two) y = Slice (r, zeros, ends)"""
+    ),
+    "noise that is made larger": Drawn(
+        f"""{NOISY} eight = Constant <value_ints = [8]> () sizes = Concat <axis = 0> (d, eight)
+        y = Resize <mode = "nearest"> (r, , , sizes)""",
+        is_read_by_openvino=False,
+    ),
+    "noise in a branch that an input without a batch chooses": Drawn(
+        chosen("few = Identity (true)")
     ),
     "one share for all": coins("p = Expand (half, s)"),
     "a share for each row, of one number": coins(

@@ -13,7 +13,7 @@ from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.places import Place, saying
-from onnx_philox._rewriting.rows.known import Culprit
+from onnx_philox._rewriting.rows.known import Culprit, Remedy
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -26,9 +26,6 @@ _DYNAMIC = (
 _MOST_REJECTING = 2**34 // REJECTION_WORDS
 # How many nodes of one shape a message names.
 _FEW = 3
-
-
-_Parts = tuple[str, str, str, str, tuple[str, ...], str]
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,9 @@ class NotRowsError(ValueRefusalError):
         allowed: What it has to be.
         names: What the user calls the nodes to name, this one and any other.
         option: The option of a command that takes one name; empty for Python's `per_row`.
-        is_order: Whether it is known where the batch stands, but not that its rows are in order.
+        remedies: What may be done about it outside of the model, where it is known where the batch
+            stands, but not that its rows are in order.
+        is_to_name: Whether naming the nodes helps.
         because: What may be to blame, a sentence with a space behind it; empty where nobody knows.
     """
 
@@ -69,21 +68,23 @@ class NotRowsError(ValueRefusalError):
         names: tuple[str, ...],
         option: str = "",
         *,
-        is_order: bool = False,
+        remedies: tuple[Remedy, ...] = (),
+        is_to_name: bool = True,
         because: str = "",
     ) -> None:
         draws = "it draws" if len(names) == 1 else "they draw"
         said = f"per_row={list(names)!r}"
         if option:
             said = " ".join(f"{option} {shlex.quote(name)}" for name in names)
-        if is_order:
-            remedy = (
-                "Put the rows into another order outside of the model (sort on the host), or draw "
-                f"by the place with {said}, or {ONE_STATE}."
-            )
+        self.names = names
+        self.parts = (operator, what, given, allowed, names, option)
+        self.remedies = remedies
+        self.is_to_name = is_to_name
+        self.because = ""
+        if remedies:
+            by_place = _drawing_by_place(said, remedies) if is_to_name else ""
+            remedy = f"{_one_of(remedies)}{by_place}, or {ONE_STATE}."
             super().__init__(operator, what, given, allowed, remedy)
-            self._say(names, (operator, what, given, allowed, names, option), is_order=True)
-            self.because = ""
             return
         super().__init__(
             operator,
@@ -94,13 +95,7 @@ class NotRowsError(ValueRefusalError):
             "the shape of a tensor that has it, as torch.rand_like(x) does, "
             f"{_DYNAMIC}, or {ONE_STATE}.",
         )
-        self._say(names, (operator, what, given, allowed, names, option), is_order=False)
         self.because = because
-
-    def _say(self, names: tuple[str, ...], parts: _Parts, *, is_order: bool) -> None:
-        self.names = names
-        self.parts = parts
-        self.is_order = is_order
 
     def naming(self, option: str) -> NotRowsError:
         """The same refusal to those who know the option by another name."""
@@ -112,9 +107,23 @@ class NotRowsError(ValueRefusalError):
             allowed,
             names,
             option,
-            is_order=self.is_order,
+            remedies=self.remedies,
+            is_to_name=self.is_to_name,
             because=self.because,
         )
+
+
+def _one_of(remedies: Sequence[Remedy]) -> str:
+    """What may be done, as the beginning of a sentence."""
+    first, *others = [each.value for each in remedies]
+    return "".join([first, *(f", or {other[:1].lower()}{other[1:]}" for other in others)])
+
+
+def _drawing_by_place(said: str, remedies: Sequence[Remedy]) -> str:
+    """The offer to draw by the place: it helps against all that is known to be wrong."""
+    if all(each is Remedy.ORDER for each in remedies):
+        return f", or draw by the place with {said}"
+    return f", or draw by the place, so that a row's numbers depend on its batch, with {said}"
 
 
 def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError:
@@ -122,7 +131,10 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
     names = (*named, *(name for error in errors for name in error.names))
     operator, what, given, allowed, *_ = errors[0].parts
     because = errors[0].because if len(errors) == 1 else ""
-    is_order = all(error.is_order for error in errors)
+    is_order = all(error.remedies for error in errors)
+    found = [remedy for error in errors for remedy in error.remedies]
+    remedies = tuple(dict.fromkeys(found)) if is_order else ()
+    is_to_name = all(error.is_to_name for error in errors)
     if len(errors) > 1:
         operator = f"{len(errors)} random nodes"
         what = "the shape of what each draws"
@@ -133,7 +145,16 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
             by_shape.setdefault(error.given, []).append(repr(error.names[0]))
         of = "before" if is_order else "of"
         given = ", ".join(f"{shape} {of} {few(alike)}" for shape, alike in by_shape.items())
-    return NotRowsError(operator, what, given, allowed, names, is_order=is_order, because=because)
+    return NotRowsError(
+        operator,
+        what,
+        given,
+        allowed,
+        names,
+        remedies=remedies,
+        is_to_name=is_to_name,
+        because=because,
+    )
 
 
 def few(names: Sequence[str]) -> str:
@@ -196,14 +217,23 @@ def unproved(
     return NotRowsError(title, what, written(shape), allowed, (name,), because=because)
 
 
-def out_of_order(title: str, name: str, culprit: Culprit, batch: str) -> NotRowsError:
+def out_of_order(title: str, name: str, culprit: Culprit, batch: str, place: Place) -> NotRowsError:
     """A draw that is put out of order, or mixed, before it meets rows of the inputs in place."""
     what = "the rows of what it draws"
     allowed = (
         f"proved to be in the order of {batch}, until they meet values that depend on rows of the "
         "inputs and have them in the same place"
     )
-    return NotRowsError(title, what, str(culprit), allowed, (name,), is_order=True)
+    return NotRowsError(
+        title,
+        what,
+        str(culprit),
+        allowed,
+        (name,),
+        remedies=(culprit.remedy,),
+        # To name a node says that its first dimension is the batch.
+        is_to_name=place.is_first,
+    )
 
 
 def of_operator(

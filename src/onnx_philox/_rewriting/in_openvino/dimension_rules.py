@@ -50,7 +50,7 @@ def _new_axes(step: Step) -> Sequence[int]:
     return step.said(1, "axes")
 
 
-def _sliced_axes(step: Step) -> Collection[int]:
+def _sliced_axes(step: Step) -> dict[int, bool]:
     starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     steps = step.said(3, "steps")
     axes = step.said(4, "axes") if step.has(4) else list(range(len(steps)))
@@ -63,17 +63,18 @@ def _not_whole(
     starts: Sequence[object],
     ends: Sequence[object],
     steps: Sequence[int],
-) -> list[int]:
+) -> dict[int, bool]:
+    """The axes of which it does not take all, in order; and whether always the same."""
     dims = step.dims[0]
     if dims is None:
         raise step.shapeless(0)
-    found = []
+    found = {}
     for i, said in enumerate(axes):
         axis = rules.axis_of(step, said)
         start = starts[i] if i < len(starts) else None
         end = ends[i] if i < len(ends) else None
         if not rules.is_whole(start, end, steps[i], dims[axis]):  # type: ignore[arg-type]
-            found.append(axis)
+            found[axis] = isinstance(start, int) and isinstance(end, int)
     return found
 
 
@@ -88,7 +89,7 @@ def _masks(step: Step) -> dict[str, list[int]]:
     return masks
 
 
-def _strided_axes(step: Step) -> Collection[int]:
+def _strided_axes(step: Step) -> dict[int, bool]:
     """The axes of which a StridedSlice does not take all, in order."""
     masks = _masks(step)
     starts, ends = step.numbers(1), step.numbers(2)
@@ -113,7 +114,10 @@ def _strided(step: Step, _: int) -> Sequence[Moves | None]:
     for axis in range(step.rank(0)):
         before = sum(1 for other in shrunk if other < axis)
         to.append(MOVED if axis in cut or axis in shrunk else axis - before)
-    return [ByAxis(to)]
+    bounds = rules.others_free(step, 1)
+    if all(cut.values()):
+        return [ByAxis(to), *[UNREAD] * len(bounds)]
+    return [ByAxis(to), *bounds]
 
 
 def _padded_axes(step: Step) -> Collection[int]:
@@ -227,7 +231,9 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
     if step.rank(1) != rank or step.rank(2) != rank:
         raise UnclearError("has queries, keys and values of several ranks")
     same: list[int | Fate] = list(range(rank - 2))
-    query = ByAxis([*same, rank - 2, GONE], ones=step.ones(0))
+    # A causal one lets a query see as many keys as its own index says.
+    numbered = [rank - 2] if step.number("causal", 0) else []
+    query = ByAxis([*same, rank - 2, GONE], ones=step.ones(0), numbered=numbered)
     key = ByAxis([*same, GONE, GONE], ones=step.ones(1))
     value = ByAxis([*same, GONE, rank - 1], ones=step.ones(2))
     moves: list[Moves | None] = [query, key, value]
@@ -357,7 +363,7 @@ RULES: dict[str, Rule] = {
     "Reshape": rules.in_order,
     "Squeeze": rules.squeezed(_squeezed_axes),
     "Unsqueeze": rules.unsqueezed(_new_axes),
-    "Slice": rules.cut(_sliced_axes),
+    "Slice": rules.sliced(_sliced_axes),
     "StridedSlice": _strided,
     "Pad": rules.cut(_padded_axes),
     "Tile": rules.tiled(_repeats),

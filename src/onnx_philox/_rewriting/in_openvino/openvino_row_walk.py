@@ -30,10 +30,13 @@ from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.following import Followed, not_in_rows
 from onnx_philox._rewriting.rows.known import (
+    BY_PLACE,
     FREE,
     Culprit,
     Knowledge,
+    Remedy,
     counted,
+    each_own,
     either,
     lost,
 )
@@ -75,7 +78,7 @@ class RowWalk(Followed[ov.Output]):
             self._body(model)
             if self._stored == before:
                 break
-        self._leave(result.input_value(0) for result in model.get_results())
+        self._leave((name_of(result), result.input_value(0)) for result in model.get_results())
 
     def of_how_often(self, owner: Owner) -> bool:
         """Whether how often a body runs may depend on the batch."""
@@ -144,6 +147,8 @@ class RowWalk(Followed[ov.Output]):
         given = self._of(node.input_value(0))
         stored = self._stored.get(name, given)
         self._say(node.output(0), partial(either, [stored, given], culprit))
+        by_place = Culprit(_label(node), f"stores them with {BY_PLACE}", Remedy.NUMBERS)
+        self._say(node.output(0), partial(each_own, self._of(node.output(0)), by_place))
         kept = self._of(node.output(0))
         if kept.resized is None and self._is_sized_by_batch(node.input_value(0), kept):
             kept = replace(kept, resized=Culprit(_label(node), _STORES_SIZE))
@@ -201,7 +206,7 @@ class RowWalk(Followed[ov.Output]):
 
     def _step(self, node: ov.Node) -> Step:
         known = [self._of(value) for value in node.input_values()]
-        return step_of(node, known, self._symbols.sizes, self._batch)
+        return step_of(node, known, self._symbols.sizes, self._batch, self._is_alike)
 
     def _draw(self, node: ov.Node) -> None:
         name = node.get_name()
@@ -265,13 +270,13 @@ class RowWalk(Followed[ov.Output]):
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._count(output, values, _label(node))
+                self._count(node, output, values)
 
-    def _count(self, output: ov.Output, before: Iterable[ov.Output], label: str) -> None:
+    def _count(self, node: ov.Node, output: ov.Output, before: Iterable[ov.Output]) -> None:
         """Notes that the batch says which branch gives an output, or how often a body runs."""
-        known = self._of(output)
+        known, label = self._of(output), _label(node)
         is_number = is_small(output) and not known.is_placed
-        self._known[output] = counted(
+        known = counted(
             known,
             self._symbols.of(output),
             [self._symbols.of(value) for value in before],
@@ -279,6 +284,7 @@ class RowWalk(Followed[ov.Output]):
             label,
             says_sizes=is_number and self._symbols.contents(output) is None,
         )
+        self._say(output, partial(self._goes_by, known, label, *_deciding(node)))
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
@@ -324,7 +330,7 @@ class RowWalk(Followed[ov.Output]):
             else:
                 self._known[output] = self._of(end)
             if is_counted:
-                self._count(output, node.input_values(), _label(node))
+                self._count(node, output, node.input_values())
 
     def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of slices of one element along a dimension, which stays, or of all."""
@@ -334,6 +340,23 @@ class RowWalk(Followed[ov.Output]):
         if any(place.axis == along for place in known.places):
             return lost(culprit, [known])
         return known
+
+
+def _deciding(node: ov.Node) -> tuple[str, list[tuple[str, ov.Output | None]]]:
+    """What an If or a loop does by numbers, and the tensors that are these, with their names."""
+    if node.get_type_name() == "If":
+        return "chooses a branch by", [_with_name(node.input_value(0))]
+    values = node.input_values()
+    if node.get_type_name() == "Loop":
+        ((_, body),) = bodies(node)
+        _, condition = node.get_special_body_ports()
+        goes_on = body.get_results()[condition].input_value(0)
+        values = [node.input_value(0), node.input_value(1), goes_on]
+    return "runs its body as often as is said by", [_with_name(value) for value in values]
+
+
+def _with_name(value: ov.Output) -> tuple[str, ov.Output | None]:
+    return value.get_node().get_friendly_name(), value
 
 
 def _no_parts() -> Sequence[Part]:

@@ -26,7 +26,13 @@ class Sizes:
     """The integers that a tensor is."""
 
 
-def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str = "") -> Step:
+def step_of(
+    node: ov.Node,
+    known: Sequence[Knowledge],
+    sizes: Sizes,
+    batch: str = "",
+    is_alike: Callable[[ov.Output], bool] = lambda _: False,
+) -> Step:
     """A node, given what is known of its inputs."""
     values = node.input_values()
     attributes = _Attributes(node)
@@ -36,9 +42,14 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
             return None
         return sizes.numbers(values[index])
 
+    producers = counting.Producers(_producer, sizes.dims, sizes.numbers, is_alike)
+
     def begins_with_row(index: int) -> bool:
-        producers = counting.Producers(_producer, sizes.dims, sizes.numbers)
         return counting.begins_with_row(producers, values[index], batch)
+
+    def are_own_indices(index: int) -> bool:
+        value = values[index]
+        return counting.begins_with_row(producers, value, batch, are_others_alike=True)
 
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
@@ -52,6 +63,7 @@ def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str 
         text=attributes.text,
         numbers=numbers,
         begins_with_row=begins_with_row,
+        are_own_indices=are_own_indices,
         opset=opset_of(node) or 1,
     )
 

@@ -79,7 +79,7 @@ class Symbols:
     ) -> None:
         self._symbols: list[tuple[ov.Symbol, str]] = []
         self.laid: str | None = None
-        """The dimension that Layouts call what has been said."""
+        """The dimension that Layouts call what has been said, or the batch where nobody has."""
         self._unknown: list[tuple[ov.Symbol, str]] = []
         # Of which dimensions numbers are made that have no name each.
         self._made: dict[ov.Output, Sequence[Dimension]] = {}
@@ -107,8 +107,9 @@ class Symbols:
                 if self.of_dimension(dimension) is None:
                     self._symbols.append((dimension.get_symbol(), f"{name}:{axis}"))
             node.set_partial_shape(shape)
-        if said in shared:
-            self.laid = next(name for symbol, name in self._symbols if symbol == shared[said])
+        word = said or BATCH_IN_LAYOUTS
+        if word in shared:
+            self.laid = next(name for symbol, name in self._symbols if symbol == shared[word])
         self.products = Products(name for _, name in self._symbols)
         self.sizes = Sizes(self.products, self.with_unknown, self.numbers)
         self._follow(model)

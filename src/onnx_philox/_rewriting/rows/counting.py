@@ -33,12 +33,22 @@ class Producers(Generic[Value]):
     dims: Callable[[Value], Dimensions | None]
     numbers: Callable[[Value], Sequence[Dimension] | None]
     """The integers that a value is, some of which may be dimensions."""
+    is_alike: Callable[[Value], bool]
+    """Whether a batch makes a value longer, at most."""
 
 
-def begins_with_row(producers: Producers[Value], value: Value, batch: str) -> bool:
+def begins_with_row(
+    producers: Producers[Value], value: Value, batch: str, *, are_others_alike: bool = False
+) -> bool:
     """Whether slice i of the first dimension has i as the first of each index.
 
     Each value on the way from a Range to the indices has the batch as its first dimension.
+
+    Args:
+        producers: What is asked of the graph.
+        value: The indices.
+        batch: The name of the dimension that is the batch.
+        are_others_alike: Whether a batch must make what stands behind the first longer, at most.
     """
     while True:
         dims, producer = producers.dims(value), producers.producer(value)
@@ -53,6 +63,8 @@ def begins_with_row(producers: Producers[Value], value: Value, batch: str) -> bo
         if producer.kind == "Concat":
             # Of one column, with others behind it.
             if given is None or (*dims[:-1], 1) != given or len(dims) < 2:
+                return False
+            if are_others_alike and not all(map(producers.is_alike, producer.inputs[1:])):
                 return False
         elif producer.kind in _REPEATED:
             if not is_same_rank:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimensions, Place
-from onnx_philox._rewriting.rows.known import BY_PLACE, Culprit, InPlace, Knowledge, Rows
+from onnx_philox._rewriting.rows.known import Culprit, InPlace, Knowledge, Rows
 from onnx_philox._rewriting.rows.moves import Step
 
 
@@ -98,5 +98,5 @@ def drawn_by_place(step: Step, parameters: Iterable[int]) -> Culprit | None:
     for index in parameters:
         known = step.known[index] if index < len(step.known) else None
         if known is not None and known.is_by_place:
-            return step.culprit(f"draws by {BY_PLACE}")
+            return step.by_place("draws by", index)
     return None

@@ -42,6 +42,10 @@ class Moves(Protocol):
     def asks_where(self, place: InPlace, /) -> bool:
         """Whether what becomes of a slice depends on which one it is."""
 
+    @property
+    def are_own_indices(self) -> bool:
+        """Whether they pick for each row what it has alone, be they by its number."""
+
 
 @dataclass(frozen=True)
 class ByAxis:
@@ -55,6 +59,8 @@ class ByAxis:
     """The dimensions of the input that have one element."""
     numbered: Collection[int] = ()
     """Those along which what becomes of an element depends on its index."""
+    are_own_indices: bool = False
+    """See `Moves`."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""
@@ -84,6 +90,7 @@ class InOrder:
     batch: str
     given: Dimensions
     made: Dimensions
+    are_own_indices: bool = False
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from onnx_philox._rewriting.places import Dimensions, Place
@@ -11,14 +12,17 @@ from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.drawing import DrawnShape, drawn_by_place
 from onnx_philox._rewriting.rows.fates import ByAxis, UnclearError
 from onnx_philox._rewriting.rows.known import (
+    BY_PLACE,
     FREE,
     IN_ROWS,
     Culprit,
     InPlace,
     Knowledge,
+    Remedy,
     Rows,
     RowsMeetError,
     are_alike,
+    each_own,
     lost,
 )
 from onnx_philox._rewriting.rows.moves import Meeting, Part, Step
@@ -59,6 +63,10 @@ class Followed(Generic[Value]):
 
     def _of(self, value: Value | None) -> Knowledge:
         return FREE if value is None else self._known.get(value, FREE)
+
+    def _is_alike(self, value: Value) -> bool:
+        """Whether a batch makes a value longer, at most."""
+        return are_alike([self._of(value)])
 
     def _of_input(self, name: str, dims: Dimensions | None, *, is_state: bool = False) -> Knowledge:
         """What is known of an input of the model."""
@@ -113,7 +121,11 @@ class Followed(Generic[Value]):
             made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
             made = lost(step.culprit(str(error)), met)
-        return replace(made, is_of_batch=True, is_alike=are_alike(met))
+        made = replace(made, is_of_batch=True, is_alike=are_alike(met))
+        for index, known in enumerate(step.known):
+            if known is not None and known.is_by_place and any(known is each for each in met):
+                each_own(made, step.by_place("combines them with", index))
+        return made
 
     def _drawn_by_states(self, step: Step, state: Knowledge, parts: Parts) -> Knowledge:
         """What is known of the numbers of a node of this package, that has a state."""
@@ -157,10 +169,36 @@ class Followed(Generic[Value]):
         if by_place is not None:
             self.culprits.setdefault(drawing.key, by_place)
 
-    def _leave(self, outputs: Iterable[Value | None]) -> None:
-        """Notes the draws that leave the model without having met a row, where that is needed."""
-        for value in outputs:
-            for drawn in self._of(value).noise:
+    def _goes_by(
+        self, known: Knowledge, label: str, deed: str, values: Iterable[tuple[str, Value | None]]
+    ) -> Knowledge:
+        """The same knowledge, of what a node gives as numbers say that depend on the batch.
+
+        Args:
+            known: What is known of it.
+            label: What messages call the node.
+            deed: What it does by them.
+            values: The numbers, with what messages call them: those of a batch are to blame.
+
+        Raises:
+            RowsMeetError: It is what was drawn, and has met no rows.
+        """
+        name = next((name for name, value in values if self._of(value).is_of_batch), "")
+        numbers = f"{name!r}, {BY_PLACE}" if name else BY_PLACE
+        return each_own(known, Culprit(label, f"{deed} {numbers}", Remedy.NUMBERS))
+
+    def _leave(self, outputs: Iterable[tuple[str, Value]]) -> None:
+        """Notes the draws that may not leave the model without having met a row.
+
+        Args:
+            outputs: Those of the model, with their names.
+        """
+        for name, value in outputs:
+            known = self._of(value)
+            deed = f"has them combined with {BY_PLACE}"
+            culprit = Culprit(f"the output {name!r}", deed, Remedy.NUMBERS)
+            self._say(value, partial(each_own, known, culprit))
+            for drawn in known.noise:
                 if drawn in self._doubtful:
                     self.culprits.setdefault(drawn, self._doubtful[drawn])
 

@@ -76,7 +76,9 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
                 data.append(axis)
             else:
                 data.append(MOVED if behind < 0 else ranks[1] - 1 + behind)
-        return [ByAxis(data), ByAxis([*range(ranks[1] - 1), GONE])]
+        of_indices: list[int | Fate] = [*range(ranks[1] - 1), GONE]
+        are_own = own > shared and step.are_own_indices(1)
+        return [ByAxis(data), ByAxis(of_indices, are_own_indices=are_own)]
 
     return rule
 

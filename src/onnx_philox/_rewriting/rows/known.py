@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
@@ -37,6 +37,14 @@ class Rows(IntEnum):
     SURE = 3
 
 
+class Remedy(Enum):
+    """What may be done outside of a model about a culprit in it."""
+
+    ORDER = "Put the rows into another order outside of the model (sort on the host)"
+    NUMBERS = "Make these numbers an input of the model"
+    SIZE = "Make this size a constant, or that of an input"
+
+
 @dataclass(frozen=True)
 class Culprit:
     """The operator that put rows into another order, or of which nobody knows what it does."""
@@ -45,6 +53,7 @@ class Culprit:
     """Its name and its kind."""
     deed: str
     """What it does."""
+    remedy: Remedy = Remedy.ORDER
 
     def __str__(self) -> str:
         return f"{self.operator} {self.deed}"
@@ -136,6 +145,21 @@ def lost(culprit: Culprit, values: Iterable[Knowledge]) -> Knowledge:
     return Knowledge(rows=rows, lost=culprit, resized=culprit, is_of_batch=True)
 
 
+def each_own(known: Knowledge, culprit: Culprit) -> Knowledge:
+    """The same knowledge, of a value in which what is drawn for a row is still the row's own.
+
+    Args:
+        known: What is known of the value.
+        culprit: What makes it.
+
+    Raises:
+        RowsMeetError: What was drawn, and has met no rows, depends on how many rows there are.
+    """
+    if known.noise and known.is_by_place:
+        raise RowsMeetError(known.noise, culprit)
+    return known
+
+
 def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
     """What is known of a value that is one of some, as a run decides.
 
@@ -194,7 +218,7 @@ def counted(
         axis in along or d in same or products.made_of(d) is not None for axis, d in enumerate(made)
     )
     if known.resized is None and (says_sizes or not is_known):
-        known = replace(known, resized=Culprit(label, RESIZES))
+        known = replace(known, resized=Culprit(label, RESIZES, Remedy.SIZE))
     return known.counted()
 
 

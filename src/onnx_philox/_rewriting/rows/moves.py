@@ -23,8 +23,10 @@ from onnx_philox._rewriting.rows.known import (
     Culprit,
     InPlace,
     Knowledge,
+    Remedy,
     Rows,
     RowsMeetError,
+    each_own,
     lost,
 )
 
@@ -70,6 +72,8 @@ class Step:
     """The integers that an input is, some of which may be dimensions; None where nobody knows."""
     begins_with_row: Callable[[int], bool] = lambda _: False
     """Whether the indices that an input is begin each with the number of its row."""
+    are_own_indices: Callable[[int], bool] = lambda _: False
+    """The same, where a batch makes what stands behind it longer, at most."""
     opset: int = 0
     """The version of the operator's domain."""
 
@@ -148,9 +152,13 @@ class Step:
         dims = self.dims[index] or ()
         return [InPlace(axis) for axis, d in enumerate(dims) if self.may_have_batch((d,))]
 
-    def culprit(self, deed: str) -> Culprit:
+    def culprit(self, deed: str, remedy: Remedy = Remedy.ORDER) -> Culprit:
         """It, and what it does."""
-        return Culprit(self.label, deed)
+        return Culprit(self.label, deed, remedy)
+
+    def by_place(self, deed: str, index: int) -> Culprit:
+        """It, and what it does by an input that depends on how many rows there are."""
+        return self.culprit(f"{deed} {self.called(index)}, {BY_PLACE}", Remedy.NUMBERS)
 
 
 Rule = Callable[[Step, int], Sequence["Moves | None"]]
@@ -185,8 +193,9 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         pairs = zip(step.known, moves, strict=True)
         parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
-        _check_own(step, parts)
-        is_alike = _keeps_alike(step, moves)
+        _check_own(step, moves)
+        changed = _changed(step, moves)
+        is_alike = changed is None
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
     except IndexError:
@@ -197,7 +206,8 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
     resized = made.resized or resized
     if resized is None:
         resized = _resizes(step, output, meeting)
-    return replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+    made = replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+    return made if changed is None else each_own(made, step.by_place("makes of", changed))
 
 
 def _of_all(step: Step, moves: Sequence[Moves | None]) -> Sequence[Moves | None]:
@@ -246,8 +256,8 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
         return None
     for index, known in enumerate(step.known):
         if known is not None and known.is_by_place and known.rows is not Rows.NONE:
-            return step.culprit(RESIZES_BY_VALUES.format(step.called(index)))
-    return step.culprit(RESIZES)
+            return step.culprit(RESIZES_BY_VALUES.format(step.called(index)), Remedy.SIZE)
+    return step.culprit(RESIZES, Remedy.SIZE)
 
 
 def has_size(
@@ -263,23 +273,23 @@ def has_size(
 def _is_alike(rule: Rule, step: Step, output: int) -> bool:
     """Whether a batch makes an output longer and nothing else."""
     try:
-        return _keeps_alike(step, rule(step, output))
+        return _changed(step, rule(step, output)) is None
     except (UnclearError, IndexError):
         return False
 
 
-def _keeps_alike(step: Step, moves: Sequence[Moves | None]) -> bool:
-    """Whether each row has in the output what it has alone, if that is so of the inputs."""
+def _changed(step: Step, moves: Sequence[Moves | None]) -> int | None:
+    """The first input by which a row may have something else in the output than it has alone."""
     for index, known in enumerate(step.known):
         to = moves[index] if index < len(moves) else None
         if known is None or not known.is_of_batch or to is UNREAD:
             continue
-        if not known.is_alike or to is None:
-            return False
+        if to is None or not (known.is_alike or to.are_own_indices):
+            return index
         places = known.places or step.may_stand(index)
         if not all(_is_kept(to, place) for place in places):
-            return False
-    return True
+            return index
+    return None
 
 
 def _is_kept(moves: Moves, place: InPlace) -> bool:
@@ -383,20 +393,25 @@ def _check_noise(
             raise RowsMeetError(part.known.noise, step.culprit(mixes))
 
 
-def _check_own(step: Step, parts: Sequence[Part]) -> None:
+def _check_own(step: Step, moves: Sequence[Moves | None]) -> None:
     """Refuses to make of draws what is no longer each row's own.
 
     Raises:
         RowsMeetError: They meet numbers that depend on how many rows there are, or are treated by
-            the number of their row.
+            such numbers, or by the number of their row.
     """
-    noise = frozenset[Hashable]().union(*(part.known.noise for part in parts))
+    pairs = list(zip(step.known, moves, strict=True))
+    drawn = [(known, to) for known, to in pairs if known is not None and to is not None]
+    noise = frozenset[Hashable]().union(*(known.noise for known, to in drawn if to is not UNREAD))
     if not noise:
         return
-    if any(part.known.is_by_place for part in parts):
-        raise RowsMeetError(noise, step.culprit(f"combines them with {BY_PLACE}"))
-    for part in parts:
-        if part.known.noise and any(map(part.moves.asks_where, part.known.places)):
+    for index, (known, to) in enumerate(pairs):
+        is_read = to is not UNREAD and not (to is not None and to.are_own_indices)
+        if known is not None and known.is_by_place and is_read:
+            deed = "treats them by" if to is None else "combines them with"
+            raise RowsMeetError(noise, step.by_place(deed, index))
+    for known, to in drawn:
+        if known.noise and any(map(to.asks_where, known.places)):
             raise RowsMeetError(noise, step.culprit("keeps of each row what its number says"))
 
 

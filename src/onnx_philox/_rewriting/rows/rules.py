@@ -6,7 +6,7 @@ where the axes are said, is a function of the operator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows.fates import (
@@ -19,7 +19,7 @@ from onnx_philox._rewriting.rows.fates import (
     Moves,
     UnclearError,
 )
-from onnx_philox._rewriting.rows.known import BY_PLACE, RowsMeetError
+from onnx_philox._rewriting.rows.known import RowsMeetError
 from onnx_philox._rewriting.rows.moves import Meeting, Rule, Step
 
 Axes = Callable[[Step], Collection[int]]
@@ -134,8 +134,9 @@ def compared(step: Step, output: int) -> Sequence[Moves | None]:
     """
     there = [known for known in step.known if known is not None]
     noise = frozenset[Hashable]().union(*(known.noise for known in there))
-    if noise and any(known.is_by_place for known in there):
-        raise RowsMeetError(noise, step.culprit(f"compares them with {BY_PLACE}"))
+    for index, known in enumerate(step.known):
+        if noise and known is not None and known.is_by_place:
+            raise RowsMeetError(noise, step.by_place("compares them with", index))
     return elementwise(step, output)
 
 
@@ -162,11 +163,11 @@ def normalised(axes: Axes, channel: int | None) -> Rule:
             of_data = ByAxis([0 if axis == channel else GONE for axis in range(rank)])
             # The mean and the variance of before, in which those of the data are mixed.
             before = [ByAxis([0]) for _ in step.known[3:]]
-            return [of_data, None, None, *before]
+            return [of_data, UNREAD, UNREAD, *before]
         if output:
             statistics = ByAxis([GONE if axis in looks else axis for axis in range(rank)])
             # No scale or bias is in them.
-            return [statistics, *[None] * (len(step.known) - 1)]
+            return [statistics, *[UNREAD] * (len(step.known) - 1)]
         moves: list[Moves | None] = [kept(step, 0, looks)]
         for index in range(1, len(step.known)):
             if not step.has(index):
@@ -201,6 +202,18 @@ def cut(axes: Axes) -> Rule:
         along = axes(step)
         to: list[int | Fate] = [MOVED if a in along else a for a in range(step.rank(0))]
         return [ByAxis(to), *others_free(step, 1)]
+
+    return rule
+
+
+def sliced(cuts: Callable[[Step], Mapping[int, bool]]) -> Rule:
+    """Some dimensions are cut: the function says which, and whether always at the same places."""
+
+    def rule(step: Step, output: int) -> Sequence[Moves | None]:
+        found = cuts(step)
+        data, *bounds = cut(lambda _: found)(step, output)
+        # Else they hold at most the size of a whole dimension.
+        return [data, *[UNREAD] * len(bounds)] if all(found.values()) else [data, *bounds]
 
     return rule
 
@@ -370,8 +383,11 @@ def pooled(step: Step, output: int) -> Sequence[Moves | None]:
     return [ByAxis(to, numbered=numbered), *others_free(step, 1)]
 
 
-def resized(scales: Callable[[Step], Sequence[bool]]) -> Rule:
-    """Some dimensions are made longer or shorter; the function says which stay as they are."""
+def resized(scales: Callable[[Step], Sequence[bool]], sizes_at: int | None = None) -> Rule:
+    """Some dimensions are made longer or shorter; the function says which stay as they are.
+
+    The input `sizes_at` may say the size of each dimension.
+    """
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         same = scales(step)
@@ -379,7 +395,14 @@ def resized(scales: Callable[[Step], Sequence[bool]]) -> Rule:
         if len(same) != rank:
             raise UnclearError("has other scales than one for each dimension")
         to: list[int | Fate] = [axis if same[axis] else MOVED for axis in range(rank)]
-        return [ByAxis(to), *others_free(step, 1)]
+        others = others_free(step, 1)
+        sizes = None if sizes_at is None else step.numbers(sizes_at)
+        if sizes is not None and len(sizes) == rank:
+            pairs = zip(sizes, same, strict=True)
+            if all(is_same or isinstance(size, int) for size, is_same in pairs):
+                # What else it says is the size of a dimension that stays.
+                return [ByAxis(to), *[UNREAD] * len(others)]
+        return [ByAxis(to), *others]
 
     return rule
 

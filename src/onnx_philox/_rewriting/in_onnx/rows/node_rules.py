@@ -48,8 +48,8 @@ def new_axes(step: Step) -> Sequence[int]:
     return step.said(1, "axes") if said is None else said
 
 
-def sliced_axes(step: Step) -> Collection[int]:
-    """The axes of which a Slice does not take all, in order."""
+def cuts(step: Step) -> dict[int, bool]:
+    """The axes of which a Slice does not take all, in order; and whether always the same."""
     dims = step.dims[0]
     starts: Sequence[Dimension]
     ends: Sequence[Dimension]
@@ -63,15 +63,15 @@ def sliced_axes(step: Step) -> Collection[int]:
     if dims is None:
         raise step.shapeless(0)
     if axes is None and not starts:
-        return rules.all_axes(step)
+        return dict.fromkeys(rules.all_axes(step), False)
     axes = list(range(len(starts))) if axes is None else [rules.axis_of(step, a) for a in axes]
-    found = []
+    found = {}
     for i, axis in enumerate(axes):
         start = starts[i] if i < len(starts) else None
         end = ends[i] if i < len(ends) else None
         by = 1 if steps is None else steps[i]
         if not rules.is_whole(start, end, by, dims[axis]):
-            found.append(axis)
+            found[axis] = isinstance(start, int) and isinstance(end, int)
     return found
 
 
@@ -270,7 +270,10 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
     value: list[int | Fate] = [0, GONE, MOVED] if is_flat else [0, MOVED, GONE, 3]
     if not is_flat and _has_equal_heads(step):
         key[1] = value[1] = 1
-    moves: list[Moves | None] = [ByAxis(query), ByAxis(key), ByAxis(value)]
+    # A causal one lets a query see as many keys as its own index says.
+    numbered = [1 if is_flat else 2] if step.number("is_causal", 0) else []
+    of_query = ByAxis(query, numbered=numbered)
+    moves: list[Moves | None] = [of_query, ByAxis(key), ByAxis(value)]
     if step.has(3):
         moves.append(_of_mask(step, is_flat=is_flat))
     else:

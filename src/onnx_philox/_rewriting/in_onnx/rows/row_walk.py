@@ -33,10 +33,13 @@ from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import moves, rules
 from onnx_philox._rewriting.rows.following import Followed, not_in_rows
 from onnx_philox._rewriting.rows.known import (
+    BY_PLACE,
     FREE,
     Culprit,
     Knowledge,
+    Remedy,
     counted,
+    each_own,
     either,
     slices_of,
     stacked_along,
@@ -80,7 +83,7 @@ class RowWalk(Followed[ir.Value]):
             dims = shapes.of(value)
             self._known[value] = self._of_input(name, dims, is_state=name == STATE)
         self._graph(model.graph)
-        self._leave(model.graph.outputs)
+        self._leave((value.name or "", value) for value in model.graph.outputs)
 
     def is_of_batch(self, value: ir.Value | None) -> bool:
         """Whether a value of a graph may be another one for another batch."""
@@ -154,6 +157,7 @@ class RowWalk(Followed[ir.Value]):
             self._batch,
             self._attributes,
             opset_of(self._imports, node.domain) or 1,
+            self._is_alike,
         )
 
     def _draw(self, node: ir.Node) -> None:
@@ -324,7 +328,8 @@ class RowWalk(Followed[ir.Value]):
         made = self._shapes.walk.dimensions(output)
         shapes = [self._shapes.walk.dimensions(value) for value in before]
         products = self._shapes.products
-        self._known[output] = counted(self._of(output), made, shapes, products, label_of(node))
+        known = counted(self._of(output), made, shapes, products, label_of(node))
+        self._say(output, partial(self._goes_by, known, label_of(node), *_deciding(node)))
 
     def _sequence(self, node: ir.Node, rule: sequence_rules.Rule) -> None:
         """A node that makes a sequence, or takes one."""
@@ -344,7 +349,11 @@ class RowWalk(Followed[ir.Value]):
             known = self._of(inner)
             if sequence.resized is not None:
                 known = replace(known.counted(), resized=known.resized or sequence.resized)
-            self._known[output] = known
+                deed = f"makes of as many of them as {_name_of_first(node)!r} has {BY_PLACE}"
+                culprit = Culprit(label_of(node), deed, Remedy.NUMBERS)
+                self._say(output, partial(each_own, known, culprit))
+            else:
+                self._known[output] = known
 
 
 _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
@@ -353,6 +362,21 @@ _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
     "Scan": RowWalk._scan,
     "SequenceMap": RowWalk._sequence_map,
 }
+
+
+def _deciding(node: ir.Node) -> tuple[str, list[tuple[str, ir.Value | None]]]:
+    """What an If or a loop does by numbers, and the values that are these, with their names."""
+    if node.op_type == "If":
+        return "chooses a branch by", [_with_name(node.inputs[0])]
+    values = list(node.inputs)
+    if node.op_type == "Loop":
+        ((_, body),) = subgraphs(node)
+        values = [*node.inputs[:2], body.outputs[0]]
+    return "runs its body as often as is said by", [_with_name(value) for value in values]
+
+
+def _with_name(value: ir.Value | None) -> tuple[str, ir.Value | None]:
+    return "" if value is None else value.name or "", value
 
 
 def _no_parts() -> Sequence[Part]:

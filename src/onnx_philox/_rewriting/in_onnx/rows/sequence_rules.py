@@ -12,6 +12,7 @@ from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.known import (
     FREE,
     Knowledge,
+    each_own,
     either,
     lost,
     slices_of,
@@ -84,8 +85,8 @@ def _by_numbers(step: Step, index: int, known: Knowledge) -> Knowledge:
     numbers = step.known[index] if index < len(step.known) else None
     if numbers is None or not numbers.is_of_batch:
         return known
-    culprit = step.culprit("goes by numbers that depend on the batch")
-    return replace(known.counted(), resized=known.resized or culprit)
+    culprit = step.by_place("goes by", index)
+    return each_own(replace(known.counted(), resized=known.resized or culprit), culprit)
 
 
 RULES: dict[str, Rule] = {

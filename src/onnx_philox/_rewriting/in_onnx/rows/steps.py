@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import onnx_ir as ir
@@ -30,6 +30,7 @@ def step_of(
     batch: str,
     of_call: Mapping[str, ir.Attr],
     opset: int,
+    is_alike: Callable[[ir.Value], bool],
 ) -> Step:
     """A node, given what is known of its inputs, and the attributes of the call around it."""
     walk = shapes.walk
@@ -62,7 +63,13 @@ def step_of(
         value = node.inputs[index]
         return value is not None and counting.begins_with_row(producers, value, batch)
 
-    producers = counting.Producers(_producer, walk.dimensions, partial(_numbers, shapes))
+    def are_own_indices(index: int) -> bool:
+        value = node.inputs[index]
+        if value is None:
+            return False
+        return counting.begins_with_row(producers, value, batch, are_others_alike=True)
+
+    producers = counting.Producers(_producer, walk.dimensions, partial(_numbers, shapes), is_alike)
     return Step(
         label=label_of(node),
         names=["" if value is None else value.name or "" for value in node.inputs],
@@ -75,6 +82,7 @@ def step_of(
         text=text,
         numbers=numbers,
         begins_with_row=begins_with_row,
+        are_own_indices=are_own_indices,
         opset=opset,
     )
 
