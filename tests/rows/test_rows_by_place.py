@@ -38,10 +38,12 @@ class Drawn:
     function: str = ""
     """A function of the model."""
     opset: int = 20
+    dims: str = "a, b"
+    """Those of y."""
 
     @property
     def model(self) -> onnx.ModelProto:
-        graph = f"g (float[batch, 4] x) => ({self.kind}[a, b] y) {{ {SIZES} {self.body} }}"
+        graph = f"g (float[batch, 4] x) => ({self.kind}[{self.dims}] y) {{ {SIZES} {self.body} }}"
         return parse(f"{graph} {self.function}", self.opset)
 
 
@@ -117,9 +119,9 @@ LEAVING = {
     ),
     "a triangle by a number, of each row's noise": Drawn(
         f"""{NOISY} wider = Constant <value_ints = [-1, 2, 2]> () z = Reshape (r, wider)
-        two = Constant <value_int = 2> () odd = Mod (count, two) u = Trilu (z, odd)
-        y = Reshape (u, s)""",
+        two = Constant <value_int = 2> () odd = Mod (count, two) y = Trilu (z, odd)""",
         is_read_by_openvino=False,
+        dims="a, 2, 2",
     ),
     "noise that is padded with the number of rows": Drawn(
         f"{NOISY} pads = Constant <value_ints = [0, 1, 0, 0]> () y = Pad (r, pads, n)"
@@ -128,8 +130,8 @@ LEAVING = {
         f"""{NOISY} wider = Constant <value_ints = [-1]> () zero1 = Constant <value_float = 0.0> ()
         few = Less (r, zero1) k = Cast <to = 7> (few) two = Constant <value_int = 2> ()
         z0 = Reshape (zero1, wider) n0 = Reshape (n, wider) both = Concat <axis = 0> (z0, n0)
-        h = OneHot (k, two, both) last1 = Constant <value_ints = [2]> ()
-        y = ReduceSum <keepdims = 0> (h, last1)"""
+        y = OneHot (k, two, both)""",
+        dims="a, 4, 2",
     ),
     "a recurrent layer of noise, with a bias that is the number of rows": Drawn(
         f"""{NOISY} zeroth = Constant <value_ints = [0]> () t = Unsqueeze (r, zeroth)
@@ -137,7 +139,8 @@ LEAVING = {
         w = ConstantOfShape <value = float[1] {{1.0}}> (wide4)
         v = ConstantOfShape <value = float[1] {{1.0}}> (one1)
         two = Constant <value_ints = [1, 2]> () bias = Expand (n, two)
-        y1, h = RNN <hidden_size = 1> (t, w, v, bias) y = Squeeze (h, zeroth)"""
+        y1, y = RNN <hidden_size = 1> (t, w, v, bias)""",
+        dims="1, a, 1",
     ),
     "noise in a branch that the number of rows chooses": Drawn(chosen(FEW)),
     "noise in a branch that all rows choose": Drawn(chosen(MANY)),
@@ -162,9 +165,10 @@ LEAVING = {
             f = Slice (a, b, c, e) }""",
     ),
     "a Dropout of noise that is cut by a number": Drawn(
-        f"""{NOISY} odd = Mod (count, last) i = Cast <to = 6> (odd) z = Gather <axis = 1> (r, i)
-        wide1 = Unsqueeze (z, columns) y = Dropout (wide1, half, true)""",
+        f"""{NOISY} {WINDOW} far = Add (d, two) z = Slice (r, d, far, axis)
+        y = Dropout (z, half, true)""",
         is_read_by_openvino=False,
+        dims="batch, 2",
     ),
     "a Dropout of the number of rows": Drawn(
         "z = Expand (n, s) y = Dropout (z, half, true)", is_read_by_openvino=False

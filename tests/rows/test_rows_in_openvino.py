@@ -461,3 +461,74 @@ def test_what_an_earlier_run_has_left_of_all_rows_is_refused(name: str) -> None:
     make, said = STORED[name]
     with pytest.raises(ValueError, match=said):
         make_reproducible(make(), per_row=True, batch="x:0")
+
+
+# -- What depends on how many rows there are -------------------------------------------------------
+
+
+def causal(queries: ov.Output | ov.Node) -> ov.Node:
+    """A causal attention of [rows, 4] to six keys."""
+    keys = opset8.constant(np.full((1, 6, 4), 0.1, np.float32))
+    values = opset8.constant(np.repeat(np.arange(6, dtype=np.float32), 4).reshape(1, 6, 4))
+    places = opset8.unsqueeze(queries, opset8.constant(0))
+    made = opset15.scaled_dot_product_attention(places, keys, values, causal=True)
+    return opset8.squeeze(made, ints(0))
+
+
+def causal_noise(x: ov.Output) -> ov.Node:
+    return opset8.add(x, causal(uniform(opset8.shape_of(x))))
+
+
+def causal_share(x: ov.Output) -> ov.Node:
+    shape = opset8.shape_of(x)
+    ones = opset8.broadcast(opset8.constant(np.float32(1)), shape)
+    share = opset8.divide(causal(ones), opset8.constant(np.float32(6)))
+    return opset8.convert(opset8.less(uniform(shape), share), "f32")
+
+
+def padded_noise(x: ov.Output) -> ov.Node:
+    """Noise with the number of rows behind it."""
+    rows = opset8.squeeze(opset8.convert(sizes(x, 0), "f32"), ints(0))
+    return opset8.pad(uniform(opset8.shape_of(x)), ints(0, 0), ints(0, 1), "constant", rows)
+
+
+def stored_noise() -> ov.Model:
+    """The padded noise of the run before, and x."""
+    x = parameter("x", [-1, 4])
+    zeros = opset8.broadcast(opset8.constant(np.float32(0)), opset8.shape_of(x))
+    past = opset8.read_value(zeros, "past", ov.Type.f32, ov.PartialShape([-1, 4]))
+    cut = opset8.slice(padded_noise(x.output(0)), ints(1), ints(5), ints(1), ints(1))
+    assigned = opset8.assign(cut, "past")
+    return ov.Model([opset8.result(opset8.add(past, x))], [assigned], [x], "model")
+
+
+def of_rows(between: Between) -> ov.Model:
+    x = parameter("x", [-1, 4])
+    return model_of({"y": between(x.output(0))}, [x])
+
+
+DEPENDING: dict[str, tuple[Callable[[], ov.Model], str]] = {
+    "a causal attention of noise": (
+        lambda: of_rows(causal_noise),
+        r"\(ScaledDotProductAttention\) keeps of each row what its number says",
+    ),
+    "a share out of a causal attention": (
+        lambda: of_rows(causal_share),
+        r"\(Less\) compares them with '.*', numbers that depend on how many rows there are",
+    ),
+    "noise and the number of rows, as an output": (
+        lambda: of_rows(padded_noise),
+        r"\(Pad\) treats them by '.*', numbers that depend on how many rows there are",
+    ),
+    "noise and the number of rows, in a variable": (
+        stored_noise,
+        r"\(Pad\) treats them by '.*', numbers that depend on how many rows there are",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEPENDING)
+def test_noise_by_how_many_rows_there_are_is_refused(name: str) -> None:
+    make, said = DEPENDING[name]
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(make(), per_row=True)

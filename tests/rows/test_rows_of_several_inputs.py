@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -111,6 +113,17 @@ def test_inputs_of_an_ir_have_the_batch_where_no_layout_says_otherwise(name: str
     check_rows(model, lambda each: load_in_openvino(OpenVino("native"), each, "f32"))
     with pytest.raises(ValueError, match=r"compares them with '.*', numbers that depend on"):
         make_reproducible(of_openvino("a mean of all rows", *layouts), per_row=True)
+
+
+def test_an_n_in_a_layout_is_the_batch_where_nobody_names_one() -> None:
+    x = parameter("x", [-1, -1, 4])
+    x.set_layout(ov.Layout("TNC"))
+    given = model_of({"y": opset8.add(x, uniform(opset8.shape_of(x)))}, [x])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make_reproducible(given, per_row=True)
+    streams = json.loads(str(model.get_rt_info(["onnx_philox.streams"]).value))
+    assert (streams["batch"], streams["batch_axis"]) == ("x", 1)
 
 
 APART = "'x'; the input 't' has 'rows' instead, and so counts as the same for all rows"
