@@ -376,6 +376,17 @@ REORDERED = {
         g = GatherND (x, at) f = Unsqueeze (g, last) {MEETS}""",
         "'g' (GatherND) orders the rows of 'x' by their values, or by numbers",
     ),
+    "an element of all rows' elements, by the row's number": (
+        f"""{PICKED} {COUNTED} z = Reshape (x, last) g = GatherND (z, first)
+        f = Unsqueeze (g, last) {MEETS}""",
+        "'g' (GatherND) orders the rows of 'z' by their values, or by numbers",
+    ),
+    "two elements, the second of any row": (
+        f"""{PICKED} {COUNTED} four = Concat <axis = -1> (first, best, best, best)
+        pairs = Constant <value_ints = [-1, 2, 2]> () at = Reshape (four, pairs)
+        f = GatherND (x, at) {MEETS}""",
+        "'f' (GatherND) orders the rows of 'x' by their values, or by numbers",
+    ),
     "turned round": (
         f"{CUT} f = Slice (x, m, least, o, m) {MEETS}",
         "'f' (Slice) takes some of the rows of 'x', or turns them round",

@@ -440,6 +440,49 @@ ALIKE = {
 }
 
 
+SENTENCES = {
+    "one draw": (
+        COMBINED["noise that is scaled by how many rows there are"],
+        "'q' (Div) combines them with 'n', numbers that depend on how many rows there are, or on "
+        "their order. Make these numbers an input of the model, or draw by the place, so that a "
+        "row's numbers depend on its batch, with per_row=['r'], or rewrite the model with one "
+        "state for the whole batch.",
+    ),
+    "two draws": (
+        COMBINED["one of two, as the number of the row says"],
+        "'q' (Where) combines them with 'each', numbers that depend on how many rows there are, or "
+        "on their order, for 'r', 'r2'. Make these numbers an input of the model, or draw by the "
+        "place, so that a row's numbers depend on its batch, with per_row=['r', 'r2'], or rewrite "
+        "the model with one state for the whole batch.",
+    ),
+    "a branch": (
+        LEAVING["noise in a branch that all rows choose"],
+        "'y' (If) chooses a branch by 'few', numbers that depend on how many rows there are, or on "
+        "their order. Make these numbers an input of the model, or draw by the place, so that a "
+        "row's numbers depend on its batch, with per_row=['r'], or rewrite the model with one "
+        "state for the whole batch.",
+    ),
+    # To name it would say that its first dimension is the batch, which it is not.
+    "a multiple of the batch": (
+        Drawn(
+            """three = Constant <value_ints = [3, 1]> () wide3 = Tile (x, three)
+            p = Expand (half, s) y = Dropout (wide3, half, true)""",
+            is_read_by_openvino=False,
+        ),
+        "'wide3' (Tile) repeats the rows of 'x'. Put the rows into another order outside of the "
+        "model (sort on the host), or rewrite the model with one state for the whole batch.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_refusal_offers_what_helps(name: str) -> None:
+    case, said = SENTENCES[name]
+    with pytest.raises(ValueError, match="must be proved") as error:
+        make_reproducible(case.model, per_row=True)
+    assert str(error.value).endswith(f"got {said}")
+
+
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_draw_by_what_each_row_has_alone_is_accepted(name: str) -> None:
     case = ALIKE[name]

@@ -143,8 +143,10 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
         by_shape: dict[str, list[str]] = {}
         for error in errors:
             by_shape.setdefault(error.given, []).append(repr(error.names[0]))
-        of = "before" if is_order else "of"
-        given = ", ".join(f"{shape} {of} {few(alike)}" for shape, alike in by_shape.items())
+        of = " of "
+        if is_order:
+            of = " before " if set(remedies) == {Remedy.ORDER} else ", for "
+        given = ", ".join(f"{shape}{of}{few(alike)}" for shape, alike in by_shape.items())
     return NotRowsError(
         operator,
         what,

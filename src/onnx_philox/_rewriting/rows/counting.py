@@ -50,6 +50,8 @@ def begins_with_row(
         batch: The name of the dimension that is the batch.
         are_others_alike: Whether a batch must make what stands behind the first longer, at most.
     """
+    of_all = producers.dims(value)
+    depth = of_all[-1] if of_all else None
     while True:
         dims, producer = producers.dims(value), producers.producer(value)
         if producer is None or not dims or dims[0] != batch or not producer.inputs:
@@ -63,6 +65,9 @@ def begins_with_row(
         if producer.kind == "Concat":
             # Of one column, with others behind it.
             if given is None or (*dims[:-1], 1) != given or len(dims) < 2:
+                return False
+            if dims[-1] != depth:
+                # What was behind a row's number may be the first of another index.
                 return False
             if are_others_alike and not all(map(producers.is_alike, producer.inputs[1:])):
                 return False

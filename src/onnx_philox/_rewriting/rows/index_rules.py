@@ -69,7 +69,10 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
         if not isinstance(depth, int):
             raise step.shapeless(1)
         data: list[int | Fate] = []
-        own = 1 if not shared and step.begins_with_row(1) else shared
+        # Of [batch * 4] a row's number is no index of the row.
+        sizes = step.dims[0] or ()
+        is_of_rows = sizes[:1] == (step.batch,)
+        own = 1 if not shared and is_of_rows and step.begins_with_row(1) else shared
         for axis in range(ranks[0]):
             behind = axis - shared - depth
             if axis < own:
