@@ -15,6 +15,7 @@ import pytest
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, make_reproducible, reference, rewriting
+from onnx_philox._rewriting import drawn_inputs
 from tests.common import cli
 from tests.common.cases import assert_same_bits
 from tests.common.foreign import parse
@@ -272,6 +273,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "p out of range": ({"noise": "bernoulli(2)"}, "input 'p' must be from 0 to 1"),
     "infinite": ({"noise": "normal(0, inf)"}, "input 'scale' must be a finite number"),
     "beyond the type": ({"noise": "normal(0, 1e39)"}, "input 'scale' must be a number within f32"),
+    "a scale below 0": (
+        {"noise": "normal(0, -1)"},
+        "draw must be normal(mean, scale), with a scale of 0 or more: got noise=normal(0, -1)",
+    ),
+    "low above high": (
+        {"noise": "uniform(2, 1)"},
+        "draw must be uniform(low, high), with a low of at most high: got noise=uniform(2, 1)",
+    ),
     "no size": ({"noise": "normal[2, -1]"}, "of integers of 0 or more in brackets"),
     "another shape": ({"noise": "normal[2, 4]"}, "of a shape that the input may have, [2, 3]"),
     "another rank": ({"noise": "normal[6]"}, "of a shape that the input may have, [2, 3]"),
@@ -292,6 +301,11 @@ def test_a_law_that_cannot_be_drawn_is_refused(what: str) -> None:
 
 UNREADABLE = {
     "integers without bounds": (model_of("int64"), "uniform", "with both numbers for i64"),
+    "integers from low to low": (
+        model_of("int64"),
+        "uniform(2, 2)",
+        "draw must be uniform(low, high), with a low below high for i64: got noise=uniform(2, 2)",
+    ),
     "nothing reads it": (
         parse("g (float[2] noise, float[2] x) => (float[2] y) { y = Neg (x) }"),
         "normal",
@@ -349,3 +363,33 @@ def test_the_commands_draw_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "--draw must be given once for 'noise': got 'noise=normal'" in said
     said = cli.refusal("run", "model.onnx", "--fill", *draw, "--record", "r.json")
     assert "--record must be left out beside --draw" in said
+
+
+OPEN = "g (float[B, 4] z) => (float[B, 4] y) { y = Exp (z) }"
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
+def test_a_shape_that_is_asked_for_has_the_sizes_that_the_model_declares(
+    suffix: str, tmp_path: Path
+) -> None:
+    path, new = tmp_path / f"model{suffix}", tmp_path / f"new{suffix}"
+    if suffix == ".onnx":
+        onnx.save(parse(OPEN), path)
+    else:
+        save_ir(parse(OPEN), path)
+    draw = ("--draw", "z=normal")
+    cli.text("rewrite", path, "-o", new, *draw)
+    assert "float32 [1, 4]" in cli.text("run", new, "--fill", "--seed", 42)
+    original = ("--original", path, "--fill", "--runs", 200)
+    assert "The same law, as far as was seen." in cli.text("compare", new, *original, *draw)
+    assert "float32 [3, 4]" in cli.text("run", new, "--input", "z_shape=[3,4]")
+    assert cli.refusal("run", new, "--input", "z_shape=[1,1]") == (
+        "onnx-philox run: the input 'z_shape' must say a shape of [?, 4], as the model declares "
+        "the input that it draws: got [1, 1]. Pass such a shape.\n"
+    )
+
+
+def test_no_shape_is_taken_from_metadata_of_another_form() -> None:
+    assert drawn_inputs.asked_shapes('{"z_shape": [null, 4]}') == {"z_shape": (None, 4)}
+    for text in (None, "", "[", "[1]", '{"z_shape": 4}', '{"z_shape": ["a"]}'):
+        assert drawn_inputs.asked_shapes(text) == {}

@@ -11,6 +11,7 @@ from typing import NoReturn
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.streams import Streams
+from onnx_philox._rewriting.drawn_inputs import Sizes
 from onnx_philox._rewriting.look import ModelLook
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
@@ -36,6 +37,8 @@ class Inside:
     """The generator by which it draws."""
     streams: Streams | None = None
     """What the model itself says of its draws, if it takes a state."""
+    asked_shapes: Mapping[str, Sizes] = field(default_factory=dict)
+    """The inputs that say the shapes of draws, and the sizes that those must have."""
     variable: str = ""
     """The variable that holds its state, if one does."""
     several: Sequence[str] = ()
@@ -141,6 +144,7 @@ def inside(seen: ModelLook) -> Inside:
             next_state=seen.next_state if seen.has_state else None,
             generator=seen.generator,
             streams=seen.streams if seen.has_state else None,
+            asked_shapes=seen.asked_shapes,
             variable=seen.variable,
             several=seen.states if seen.has_state else (),
             of_no_runtime=seen.of_no_runtime,

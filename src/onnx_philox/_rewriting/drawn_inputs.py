@@ -6,6 +6,7 @@ its law in a word: `draw={"noise": "normal(0, 0.5)"}`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ from onnx_philox._contract.types import BOOL, ElementType
 
 OWNER = "onnx_philox.make_reproducible"
 """What the refusals of a rewrite name as the function that refuses."""
+
+ASKED_SHAPES = "onnx_philox.asked_shapes"
+"""The key of a model's metadata that says which sizes a drawn input has, of which one is asked."""
 
 _WRITE_SHAPE = "Write its shape in brackets, such as normal[1, 16]."
 
@@ -139,6 +143,7 @@ class DrawnInput:
         if self.numbers is None and is_uniform and not values.is_float:
             allowed = f"{self.law.written}, with both numbers for {values.name}"
             self.refuse(allowed, "Write them.")
+        self._check_numbers(numbers, values)
         op = self.law.operator
         declared = {each.name: each for each in op.parameters}
         owner = f"{OWNER}: draw of {self.name!r}"
@@ -157,15 +162,9 @@ class DrawnInput:
         """
         if self.shape is None or dimensions is None:
             return
-        is_one = len(dimensions) == len(self.shape) and all(
-            known is None or known == size
-            for known, size in zip(dimensions, self.shape, strict=True)
-        )
-        if not is_one:
-            sizes = ["?" if d is None else str(d) for d in dimensions]
-            declared = ", ".join(sizes)
+        if not may_be(self.shape, tuple(dimensions)):
             self.refuse(
-                f"of a shape that the input may have, [{declared}]",
+                f"of a shape that the input may have, {shown_sizes(dimensions)}",
                 "Write such a shape.",
             )
 
@@ -204,6 +203,21 @@ class DrawnInput:
             self.refuse(allowed, _WRITE_SHAPE)
         return name
 
+    def _check_numbers(self, numbers: Sequence[float], values: ElementType) -> None:
+        """Refuses numbers of which no law is made, in the words of the option."""
+        if self.law.operator is RANDOM_NORMAL and numbers[1] < 0:
+            self.refuse("normal(mean, scale), with a scale of 0 or more", "Write such a scale.")
+        if self.law.operator is not RANDOM_UNIFORM:
+            return
+        low, high = numbers
+        if values.is_float and low > high:
+            self.refuse("uniform(low, high), with a low of at most high", "Exchange the two.")
+        if not values.is_float and low >= high:
+            self.refuse(
+                f"uniform(low, high), with a low below high for {values.name}",
+                "Write such numbers: high itself is not drawn.",
+            )
+
     @property
     def _word(self) -> str:
         return next(word for word, law in LAWS.items() if law is self.law)
@@ -231,6 +245,50 @@ def read_all(owner: str, draw: Any) -> tuple[DrawnInput, ...]:
             TypeError,
         )
     return tuple(DrawnInput.read(name, text) for name, text in draw.items())
+
+
+Sizes = tuple[int | None, ...]
+"""The sizes of an input: None for one that the model leaves open."""
+
+
+def with_asked_shape(metadata: str | None, name: str, sizes: Sequence[int | None]) -> str:
+    """What a model says of the shapes that it asks for, with another one.
+
+    Args:
+        metadata: What it said under `ASKED_SHAPES` so far.
+        name: The input that says the shape.
+        sizes: Those of the input that is drawn.
+    """
+    known = {other: [*of_other] for other, of_other in asked_shapes(metadata).items()}
+    return json.dumps(known | {name: [*sizes]})
+
+
+def asked_shapes(metadata: str | None) -> dict[str, Sizes]:
+    """The sizes that the inputs of shapes must say; empty where the model does not tell."""
+    try:
+        said = json.loads(metadata or "{}")
+        return {str(name): tuple(map(_recorded_size, sizes)) for name, sizes in said.items()}
+    except (AttributeError, TypeError, ValueError):
+        # Somebody else has written it.
+        return {}
+
+
+def may_be(shape: Sequence[int], sizes: Sizes) -> bool:
+    """Whether an input of these sizes may have a shape."""
+    if len(shape) != len(sizes):
+        return False
+    return all(known in (None, size) for known, size in zip(sizes, shape, strict=True))
+
+
+def shown_sizes(sizes: Sequence[int | None]) -> str:
+    """Sizes for messages."""
+    return f"[{', '.join('?' if size is None else str(size) for size in sizes)}]"
+
+
+def _recorded_size(size: object) -> int | None:
+    if size is None or isinstance(size, int):
+        return size
+    raise TypeError
 
 
 def refuse_unknown(drawn: DrawnInput, names: Sequence[str]) -> NoReturn:

@@ -21,6 +21,7 @@ from onnx_philox._files.given import Form, Given
 from onnx_philox._models import recorded_streams
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.drawn_inputs import ASKED_SHAPES, Sizes, asked_shapes
 from onnx_philox._rewriting.in_onnx import earlier, rewrite_onnx, unrun
 from onnx_philox._rewriting.report import RandomNode, Report, wants_rewrite
 
@@ -129,6 +130,11 @@ class ModelLook(ABC):
     def missing_functions(self) -> Sequence[str]:
         """What nodes call that is no function of the model, and no known operator."""
         return ()
+
+    @property
+    @abstractmethod
+    def asked_shapes(self) -> Mapping[str, Sizes]:
+        """The inputs that say the shapes of draws, and the sizes that are known of those."""
 
     @property
     @abstractmethod
@@ -249,6 +255,10 @@ class OnnxLook(ModelLook):
         return unrun.missing_functions(self.graph)
 
     @property
+    def asked_shapes(self) -> Mapping[str, Sizes]:
+        return asked_shapes(self.graph.metadata_props.get(ASKED_SHAPES))
+
+    @property
     def read_by_openvino(self) -> None:
         return None
 
@@ -343,6 +353,10 @@ class OpenvinoLook(ModelLook):
     @property
     def served_streams(self) -> Streams | None:
         return self.streams or self.recorded.served_streams
+
+    @property
+    def asked_shapes(self) -> Mapping[str, Sizes]:
+        return asked_shapes(self.metadata(ASKED_SHAPES))
 
     def metadata(self, key: str) -> str | None:
         """A property that a rewrite wrote into the model, or into the ONNX model that it was."""

@@ -15,6 +15,7 @@ from onnx_philox._command.wanted import Seed, WantedRuns, option_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, check_one_state, next_name
+from onnx_philox._rewriting.drawn_inputs import Sizes, may_be, shown_sizes
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
@@ -82,6 +83,7 @@ class Serving(StatedRuns):
         state = _state(loaded, inside)
         name = None if state is None else state.name
         given = read_inputs(wanted.inputs, ports, name)
+        _check_shapes(given, inside.asked_shapes)
         self.filled: Arrays = {}
         """The inputs that are made up."""
         if like is not None:
@@ -89,7 +91,7 @@ class Serving(StatedRuns):
             self.filled = like.filled
         elif wanted.fills:
             others = [port for port in ports if port.name != name]
-            self.filled = made_up(others, given)
+            self.filled = made_up(others, given, inside.asked_shapes)
         super().__init__(loaded, state, {**self.filled, **given})
         _check_numbers(wanted, loaded, state)
         self.seed: Seed | None = None
@@ -152,6 +154,17 @@ def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
     raise ArgumentError(f"--first-run must be 0 for a model {which}: got {first_run}. {remedy}")
 
 
+def _check_shapes(given: Mapping[str, Any], asked: Mapping[str, Sizes]) -> None:
+    """Refuses an input that says another shape of a draw than the model declares."""
+    for name, sizes in asked.items():
+        shape = given[name].tolist() if name in given else None
+        if shape is not None and not may_be(shape, sizes):
+            raise ArgumentError(
+                f"{feeds.title(name)} must say a shape of {shown_sizes(sizes)}, as the model "
+                f"declares the input that it draws: got {shape}. Pass such a shape."
+            )
+
+
 def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
     named = option_of(wanted.seed)
@@ -167,12 +180,16 @@ def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
 _KEY = 2**63
 
 
-def made_up(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
+def made_up(
+    ports: Sequence[Port],
+    given: Mapping[str, Any],
+    asked: Mapping[str, Sizes] | None = None,
+) -> Arrays:
     """Makes up an array for each required input that is not given.
 
     Floats are uniform in [0, 1), always the same ones; all other numbers are 1, which most models
     take for an index, a size and a mask alike. An open dimension has the size that a given input of
-    the same dimension has, else 1.
+    the same dimension has, else 1. The shape of a draw has the sizes that are known of it, `asked`.
 
     Raises:
         ArgumentError: An input is no tensor of numbers.
@@ -185,7 +202,12 @@ def made_up(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
         if isinstance(name, str)
     }
     missing = [port for port in ports if port.is_required and port.name not in given]
-    return {port.name: made(port, i, sizes) for i, port in enumerate(missing)}
+    arrays = {port.name: made(port, i, sizes) for i, port in enumerate(missing)}
+    for name, of_draw in (asked or {}).items():
+        if name in arrays and arrays[name].shape == (len(of_draw),):
+            known = [1 if size is None else size for size in of_draw]
+            arrays[name] = np.array(known, arrays[name].dtype)
+    return arrays
 
 
 def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDArray[Any]:

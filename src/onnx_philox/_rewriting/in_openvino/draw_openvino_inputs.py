@@ -17,9 +17,14 @@ from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, STATE_WORDS
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BOOL, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import awaits_state, dimensions, state_of
+from onnx_philox._openvino_models.graphs import awaits_state, dimensions, metadata, state_of
 from onnx_philox._openvino_models.ports import input_names
-from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
+from onnx_philox._rewriting.drawn_inputs import (
+    ASKED_SHAPES,
+    DrawnInput,
+    refuse_unknown,
+    with_asked_shape,
+)
 from onnx_philox._rewriting.not_rows import AskedShape
 
 _AWAITS_STATE = f"{AWAITS_STATE}.drawn_input"
@@ -131,7 +136,7 @@ def _shape(
             continue
         found = _size(letter, others)
         if found is None:
-            return _asked_shape(drawn, len(known), model)
+            return _asked_shape(drawn, known, model)
         sizes.append(found)
     return opset8.concat(sizes, 0).output(0)
 
@@ -160,11 +165,13 @@ def _size(letter: str | None, others: Sequence[ov.Node]) -> ov.Output | None:
     return None
 
 
-def _asked_shape(drawn: DrawnInput, rank: int, model: ov.Model) -> ov.Output:
-    """A new input that says the shape."""
+def _asked_shape(drawn: DrawnInput, sizes: Sequence[int | None], model: ov.Model) -> ov.Output:
+    """A new input that says the shape, of which these sizes are known."""
     taken = {name for each in model.inputs for name in each.get_names()}
     name = drawn.name_of_shape(taken)
-    shape = opset8.parameter([rank], np.int64, name=name)
+    shape = opset8.parameter([len(sizes)], np.int64, name=name)
     shape.output(0).get_tensor().set_names({name})
     model.add_parameters([shape])
+    before = metadata(model, ASKED_SHAPES)
+    model.set_rt_info(with_asked_shape(before, name, sizes), [ASKED_SHAPES])
     return shape.output(0)

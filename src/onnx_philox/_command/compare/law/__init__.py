@@ -88,6 +88,8 @@ def compare_laws(
         noise = FedInputs(before.inputs, wanted.draw, after.inputs, wanted.first_run)
         _check_inputs(noise.others, after.inputs, set(inside.inputs))
         of_original_alone = replace(wanted, first_run=0)
+        # The model alone says which shapes it asks for.
+        inside_original = replace(inside_original, asked_shapes=inside.asked_shapes)
         olds = FedServing(before, of_original_alone, inside_original, noise)
         news = Serving(after, wanted, inside, like=olds)
         both = Running(olds, news, tolerances or Tolerances())

@@ -18,7 +18,12 @@ from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
+from onnx_philox._rewriting.drawn_inputs import (
+    ASKED_SHAPES,
+    DrawnInput,
+    refuse_unknown,
+    with_asked_shape,
+)
 from onnx_philox._rewriting.not_rows import AskedShape
 
 IS_DRAWN_INPUT = "onnx_philox.drawn_input"
@@ -177,7 +182,7 @@ def _shape(
     known = _dimensions_of(others)
     has_known_sizes = all(isinstance(d, int) or d.value in known for d in declared)
     if not has_known_sizes:
-        return _asked_shape(drawn, len(declared), model)
+        return _asked_shape(drawn, [d if isinstance(d, int) else None for d in declared], model)
     for other in others:
         if other.shape == value.shape:
             return emitter.shape(other)
@@ -208,11 +213,13 @@ def _size(emitter: Emitter, other: ir.Value, axis: int) -> ir.Value:
     return emitter.emit("Gather", "size", [shape, index], ir.DataType.INT64, [1], {"axis": 0})
 
 
-def _asked_shape(drawn: DrawnInput, rank: int, model: ir.Model) -> ir.Value:
-    """A new input that says the shape."""
+def _asked_shape(drawn: DrawnInput, sizes: Sequence[int | None], model: ir.Model) -> ir.Value:
+    """A new input that says the shape, of which these sizes are known."""
     taken = {value.name for value in graphs.values(model.graph)}
     name = drawn.name_of_shape(taken)
     type_ = ir.TensorType(ir.DataType.INT64)
-    shape = ir.Value(name=name, type=type_, shape=ir.Shape([rank]))
+    shape = ir.Value(name=name, type=type_, shape=ir.Shape([len(sizes)]))
     model.graph.inputs.append(shape)
+    before = model.metadata_props.get(ASKED_SHAPES)
+    model.metadata_props[ASKED_SHAPES] = with_asked_shape(before, name, sizes)
     return shape
