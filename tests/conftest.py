@@ -128,6 +128,7 @@ TRYING = (
     "test_cli_inspect_rest",
     "test_cli_compare",
     "test_known",
+    "test_known_in_words",
     "test_law",
     "test_law_known",
     "test_openvino_models",

@@ -241,6 +241,18 @@ def draws_past_the_last() -> bool:
     return bool((none == 3).all() and not (infinite == 1).any())
 
 
+def draws_past_the_last_behind_a_mask() -> bool:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[1, 3] x, bool[1, 3] m) => (int32[1, 99] y) {
+            i = Constant <value = float {-inf}> ()  l = Where (m, x, i)
+            y = Multinomial <sample_size = 99> (l) }""")
+    session = bare_session(model)
+    logits = np.zeros((1, 3), np.float32)
+    masks = ([[False, False, False]], [[True, False, False]])
+    drawn = [session.run(None, {"x": logits, "m": np.array(mask)})[0] for mask in masks]
+    return bool((drawn[0] == 3).all() and (drawn[1] == 0).all())
+
+
 def has_no_kernels() -> bool:
     def loads(body: str, opset: int) -> bool:
         try:
@@ -358,8 +370,9 @@ def keeps_the_first() -> bool:
 
 def has_no_low_normals() -> bool:
     body = "z = Sub (x, x)  n = RandomNormalLike (z)  y = Add (z, n)"
-    drawn = np.concatenate([run[0] for run in drawn_by_openvino(of_onnx(body), runs=200)])
-    return bool(drawn.min() > -2 and drawn.max() > 2)
+    drawn = np.concatenate([run[0] for run in drawn_by_openvino(of_onnx(body), runs=500)])
+    is_no_normal = -1.21 < drawn.min() < -1.2 and drawn.max() > 3
+    return bool(is_no_normal and 0.03 < drawn.mean() < 0.09 and drawn.std() > 1.03)
 
 
 def repeats_in_branches() -> bool:
@@ -393,6 +406,14 @@ def go_together() -> bool:
     np.fill_diagonal(of_one, 0)
     # Of independent draws, none of so many correlations is 0.2 in 1,000 runs.
     return bool(np.mean(np.abs(equal_places) > 0.2) > 0.5 and np.abs(of_one).max() > 0.2)
+
+
+def places_of_one_go_together() -> bool:
+    runs = drawn_by_onnxruntime(f"{RATIO}  y, m = Dropout (x, r, t)", runs=1000)
+    kept = np.array(runs)[:, 0, 1:].T != 0
+    of_one = np.corrcoef(kept.astype(float))
+    np.fill_diagonal(of_one, 0)
+    return bool(np.abs(of_one).max() > 0.2)
 
 
 def of_two_noises(kind: str, reads: str = "x", attributes: str = "") -> str:
@@ -475,6 +496,7 @@ def merges_zeros() -> bool:
 
 BARE: dict[str, Callable[[], bool]] = {
     "Dropouts that go together": go_together,
+    "places of a Dropout that go together": places_of_one_go_together,
     "nodes without seeds that are merged": merges_what_has_no_seed,
     "seeds of 0 that are merged in an IR": merges_zeros,
     "inverted Bernoulli": inverts,
@@ -494,6 +516,7 @@ BARE: dict[str, Callable[[], bool]] = {
     "seeds that are one seed": are_one_seed,
     "nodes of one number": repeats_another_graph,
     "Multinomial of infinite logits": draws_past_the_last,
+    "Multinomial behind a mask": draws_past_the_last_behind_a_mask,
     "no kernels from opset 22 on": has_no_kernels,
     "functions of the model": has_no_functions,
     "uniform times a negative number": swaps_no_bounds,

@@ -15,6 +15,19 @@ def pair(one: str, other: str, seeds: tuple[int, int]) -> str:
 ROWS_OF_X = "s = Constant <value_ints = [8, 8]> ()  l = Reshape (x, s)"
 
 
+# Logits of a mask of eight classes, and what is said of one that leaves none.
+LEAST = f"{ROWS_OF_X}  i = Constant <value = float {{-inf}}> ()"
+NONE_OF_8 = "0, 0, 0, 0, 0, 0, 0, 0"
+FIVE_OF_8 = "1, 1, 1, 1, 1, 0, 0, 0"
+CHOSEN = "m = Where (k, l, i)  y = Multinomial (m)"
+SOFTENED = "m = Where (k, l, i)  p = Softmax (m)  h = MatMul (p, l)  y = Multinomial (h)"
+LOWER = "m = Min (l, t)  y = Multinomial (m)"
+HIGHER = "m = Max (l, t)  y = Multinomial (m)"
+WRONG = [
+    "Of a row that is -inf throughout it draws a class one past the last; a class of +inf it never "
+    "draws."
+]
+
 # A model, the runtime, and the whole sentences about its nodes, in their order.
 STRUCTURES = [
     (
@@ -72,9 +85,9 @@ STRUCTURES = [
         "onnxruntime",
         [
             "It reads the uniforms that (gives b) reads: a Bernoulli or a Multinomial compares "
-            "them with probabilities.",
+            "them with probabilities, so the two depend on each other.",
             "It reads the uniforms that (gives a) reads: a Bernoulli or a Multinomial compares "
-            "them with probabilities.",
+            "them with probabilities, so the two depend on each other.",
         ],
     ),
     (
@@ -129,6 +142,24 @@ STRUCTURES = [
     ),
     (
         f"{ROWS_OF_X}  y = Multinomial (l)",
+        "onnxruntime",
+        [],
+    ),
+    (f"{LEAST}  k = Constant <value = bool[8] {{{NONE_OF_8}}}> ()  {CHOSEN}", "onnxruntime", WRONG),
+    (f"{LEAST}  k = Constant <value = bool[8] {{{FIVE_OF_8}}}> ()  {CHOSEN}", "onnxruntime", []),
+    (f"{LEAST}  k = Constant <value = bool[8] {{{NONE_OF_8}}}> ()  {SOFTENED}", "onnxruntime", []),
+    (f"{ROWS_OF_X}  t = Constant <value = float {{inf}}> ()  {LOWER}", "onnxruntime", []),
+    (f"{ROWS_OF_X}  t = Constant <value = float {{inf}}> ()  {HIGHER}", "onnxruntime", WRONG),
+    (
+        f"{LEAST}  k = Cast <to = 9> (l)  {CHOSEN}",
+        "onnxruntime",
+        [
+            "Where its mask, which is an input, leaves no class of a row, it draws a class one "
+            "past the last."
+        ],
+    ),
+    (
+        f"{LEAST}  t = ReduceMax <axes = [1]> (l)  k = Equal (l, t)  {CHOSEN}",
         "onnxruntime",
         [],
     ),

@@ -26,6 +26,7 @@ ORT = "onnxruntime"
 IR = "openvino"
 FIRST_ELEMENT = faults.FIRST_ELEMENT.says
 SEEDS_IN_ORDER = faults.SEEDS_IN_ORDER.says
+SEEDS_OF_ONE = faults.SEEDS_OF_ONE.says
 INVERTED = "Bernoulli-15: It is inverted: where p is 0.1, "
 NORMALS = faults.NORMALS.says
 READ_THE_SAME = "once, as one node: they read the same, and neither has a seed."
@@ -131,7 +132,7 @@ CASES = {
     "a Dropout of another ratio": Case(
         ONE_DROPOUT,
         {("y",): ()},
-        {("y", "y"): (SEEDS_IN_ORDER,)},
+        {("y", "y"): (SEEDS_OF_ONE,)},
         new=ONE_DROPOUT.replace("0.4", "0.6"),
     ),
     # A rewrite that keeps no seeds parts them.

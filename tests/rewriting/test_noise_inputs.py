@@ -35,6 +35,8 @@ MAY_BE: list[tuple[str, list[str], bool]] = [
     ("float[B, 6] observation, float[B, 6] noise", ["noise"], False),
     ("float[N, 128] z", ["z"], False),
     ("float[N, 128] z, int64[N] label", ["z"], False),
+    ("float[B, 4] z, float[B, 4] x", ["z"], False),
+    ("float[B, 4] z, float[B, 4] eps, float[B, 4] x, float[B, 4] c", ["z", "eps"], False),
     ("float[N, 128] latent_z", ["latent_z"], False),
     ("float16[1, 4, 64, 64] latents", ["latents"], False),
     ("float[1, 4, 64, 64] latent_sample", ["latent_sample"], True),
@@ -152,8 +154,9 @@ def test_an_input_that_cannot_be_drawn_is_named_with_the_reason(tmp_path) -> Non
             y = Add (a, z) }""")
     path = save(model, tmp_path / "model.onnx")
     why = (
-        "--draw must be of an input that a node of the main graph reads (an If, Loop or Scan alone "
-        "reads it): got noise=normal. Put an Identity behind that input, or leave it as it is."
+        "A rewrite does not draw 'noise' as it is: --draw must be of an input that a node of the "
+        "main graph reads (an If, Loop or Scan alone reads it). Put an Identity behind that input, "
+        "or leave it as it is."
     )
     assert cli.document("inspect", path)["noise_inputs"] == [
         {"name": "z", "draw": "z=normal", "problem": None},
@@ -162,6 +165,27 @@ def test_an_input_that_cannot_be_drawn_is_named_with_the_reason(tmp_path) -> Non
     said = cli.text("inspect", path)
     assert "Its inputs 'z' (f32[4]), 'noise' may be noise" in said
     assert why in said
+
+
+def test_an_input_without_a_rank_is_named_with_what_draws_it(tmp_path) -> None:
+    model = model_of("float[B, 4] x, float noise")
+    model.graph.input[1].type.tensor_type.ClearField("shape")
+    path = save(model, tmp_path / "model.onnx")
+    said = cli.text("inspect", path)
+    assert (
+        "The model does not say how many dimensions 'noise' has: a rewrite draws it with its shape "
+        "behind the word, such as --draw 'noise=normal[1, 16]'."
+    ) in said
+    cli.text("rewrite", path, "-o", tmp_path / "new.onnx", "--draw", "noise=normal[1, 16]")
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
+def test_of_an_input_that_nothing_reads_nothing_is_said(suffix, tmp_path) -> None:
+    model = model_of("float[B, 4] x, float[B, 4] noise")
+    del model.graph.node[1], model.graph.output[1]
+    path = save(model, tmp_path / f"model{suffix}")
+    assert cli.document("inspect", path)["noise_inputs"] == []
+    assert "may be noise" not in cli.text("inspect", path)
 
 
 def test_noise_beside_random_nodes_is_named_below_their_command(tmp_path, monkeypatch) -> None:

@@ -26,6 +26,7 @@ from onnx_philox._rewriting import api, equal_seeds
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox._rewriting.look import AnyLook, OnnxLook, look
+from onnx_philox._rewriting.not_rows import few
 from onnx_philox._standard import to_standard as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
@@ -127,7 +128,7 @@ class RewrittenFile:
                     alike.setdefault(text, []).append(name)
             for said, names in alike.items():
                 if not any(f": {said}" in text for text in warned):
-                    yield f"{', '.join(names)}: {said.removesuffix('.')}."
+                    yield f"{few(names)}: {said.removesuffix('.')}."
 
     def _heading(self) -> Text:
         name = (str(self.source), "bold")

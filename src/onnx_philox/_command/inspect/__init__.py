@@ -139,7 +139,8 @@ def _input(value: ir.Value) -> noise_inputs.ModelInput:
     known = None if dtype is None else BY_ONNX.get(dtype.value)
     type_ = "no known type" if known is None else known.name
     is_float = known is not None and known.is_float
-    return noise_inputs.ModelInput(value.name or "", type_, is_float, shape)
+    is_read = value.is_graph_output() or bool(value.uses())
+    return noise_inputs.ModelInput(value.name or "", type_, is_float, shape, is_read)
 
 
 def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest | None:

@@ -62,6 +62,8 @@ class ModelInput:
     is_float: bool
     shape: Dimensions | None
     """Its dimensions: a size, a name, or neither; None where its rank is unknown."""
+    is_read: bool = True
+    """Whether anything in the model reads it."""
 
     @property
     def words(self) -> list[str]:
@@ -74,6 +76,13 @@ class ModelInput:
         if self.shape is None:
             return True
         return any(size != 1 for size in self.shape)
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it has three channels, first or last."""
+        return (
+            self.shape is not None and len(self.shape) == 4 and 3 in (self.shape[1], self.shape[3])
+        )
 
     @property
     def shown(self) -> str:
@@ -153,16 +162,30 @@ def find(inputs: Sequence[ModelInput], try_to_draw: Callable[[DrawnInput], objec
     """
     drawable = []
     others = {}
-    found = [each for each in inputs if _may_be_noise(each, inputs)]
+    found = [each for each in inputs if each.is_read and _may_be_noise(each, inputs)]
     for each in found:
         try:
             try_to_draw(DrawnInput.read(each.name, _LAW))
         except RefusalError as error:
-            others[each.name] = refusals.text(error)
+            others[each.name] = _why_not(each, error)
         else:
             drawable.append(each)
     is_step = any(_may_be_of_a_step(each, inputs) for each in found)
     return NoiseInputs(drawable, others, is_step)
+
+
+def _why_not(given: ModelInput, error: RefusalError) -> str:
+    """Why a rewrite does not draw an input; the user has asked for nothing yet."""
+    if given.shape is None:
+        option = f"{refusals.DRAW} {shlex.quote(f'{given.name}={_LAW}[1, 16]')}"
+        return (
+            f"The model does not say how many dimensions {given.name!r} has: a rewrite draws it "
+            f"with its shape behind the word, such as {option}."
+        )
+    if error.what == "draw":
+        must = f"{refusals.DRAW} must be {error.allowed}"
+        return f"A rewrite does not draw {given.name!r} as it is: {must}. {error.remedy}"
+    return refusals.text(error)
 
 
 def _may_be_of_a_step(noise: ModelInput, inputs: Sequence[ModelInput]) -> bool:
@@ -182,7 +205,7 @@ def _may_be_noise(given: ModelInput, inputs: Sequence[ModelInput]) -> bool:
         return not _ABOUT_LATENTS.intersection(words)
     telling = [word for word in words if word not in _SAY_NOTHING]
     if len(telling) == 1 and telling[0] in _WHOLE:
-        return telling[0] != "z" or not _has(inputs, {"x"})
+        return telling[0] != "z" or not _is_beside_an_x(given, inputs)
     if telling == ["sample"]:
         # Of an encoder of images it is the only input, and an image.
         return len(inputs) > 1
@@ -193,6 +216,14 @@ def _may_be_noise(given: ModelInput, inputs: Sequence[ModelInput]) -> bool:
     of_steps = (["x", "t"], ["z", "t"], _OF_TRANSFORMERS)
     is_of_a_step = bool(_OF_A_STEP.intersection(telling)) or telling in of_steps
     return is_of_a_step and _has_time(others)
+
+
+def _is_beside_an_x(given: ModelInput, inputs: Sequence[ModelInput]) -> bool:
+    """Whether z is no noise: a coordinate beside x and y, or what a tracker looks for in x."""
+    beside = {tuple(each.words): each for each in inputs}
+    if ("x",) not in beside:
+        return False
+    return ("y",) in beside or (given.is_image and beside["x",].is_image)
 
 
 def _has_time(inputs: Sequence[ModelInput]) -> bool:

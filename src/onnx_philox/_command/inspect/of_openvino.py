@@ -103,7 +103,8 @@ def _noise(model: ov.Model) -> noise_inputs.NoiseInputs:
 def _input(name: str, port: ov.Output) -> noise_inputs.ModelInput:
     type_ = port.get_element_type()
     known = arrays.known_dimensions(port.get_partial_shape())
-    return noise_inputs.ModelInput(name, arrays.name(type_), type_.is_real(), known)
+    is_read = bool(port.get_target_inputs())
+    return noise_inputs.ModelInput(name, arrays.name(type_), type_.is_real(), known, is_read)
 
 
 def _known(

@@ -50,7 +50,9 @@ class Today:
     @property
     def sentences(self) -> list[Sentence]:
         """All that is to be said, the worst first."""
-        of_rows = [Sentence(s.text, s.known.is_wrong, s.known.name) for s in self.known]
+        said_better = {said.known.instead_of for said in self.known}
+        known = [said for said in self.known if said.known.name not in said_better]
+        of_rows = [Sentence(s.text, s.known.is_wrong, s.known.name) for s in known]
         wrong = [each for each in of_rows if each.is_wrong]
         others = [each for each in of_rows if not each.is_wrong]
         own = [Sentence(self.trial.sentence, self._is_undrawn, self._shown)]

@@ -333,6 +333,8 @@ def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tup
     if probe.has_seed and not is_same_in_process:
         return Behaviour.IGNORES_SEED, "a new process draws different numbers for the same seed"
     if probe.has_seed and first == here["other_seed"]:
+        if is_same_in_run:
+            return Behaviour.SAME_IN_EACH_RUN, "it never draws others, whatever its seed"
         return Behaviour.IGNORES_SEED, "another seed draws the same numbers"
     if is_same_in_process and is_same_in_run:
         return Behaviour.SAME_IN_EACH_RUN, "it never draws others"

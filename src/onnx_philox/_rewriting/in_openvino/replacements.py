@@ -20,6 +20,7 @@ from onnx_philox._contract import checks, operators
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.known_input import UNKNOWN, Known
+from onnx_philox._contract.rows_of_numbers import check_logits
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
@@ -237,7 +238,7 @@ def categorical(site: Site) -> NewDraw:
     """What a Multinomial becomes.
 
     Raises:
-        ValueError: The number of its samples is not allowed.
+        ValueError: The number of its samples is not allowed, or constants leave a row no class.
     """
     node = site.node
     said = node.get_attributes()
@@ -257,6 +258,8 @@ def categorical(site: Site) -> NewDraw:
         allowed = f"at most {classes}, the number of classes, where none is drawn twice"
         remedy = "Convert the model with fewer samples, or with replacement."
         site.refuse("input 'num_samples'", samples, allowed, remedy)
+
+    _check_weights(node.input_value(0), is_log=is_log)
 
     def make(emit: EmitDraw) -> ov.Output:
         weights = node.input_value(0)
@@ -278,6 +281,19 @@ def categorical(site: Site) -> NewDraw:
         make,
         doubt=doubt,
     )
+
+
+def _check_weights(value: ov.Output, *, is_log: bool) -> None:
+    """Refuses constant weights of which OpenVINO would refuse to load the logits."""
+    array = constant(value)
+    if array is None or array.ndim != 2:
+        return
+    logits = array.astype(np.float64)
+    if not is_log:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logits = np.log(logits)
+    operator = operators.RANDOM_CATEGORICAL
+    check_logits(operator, "input 'logits'", Known(None, logits.shape, logits))
 
 
 def _doubt_of_weights(value: ov.Output, *, is_log: bool) -> Doubt | None:

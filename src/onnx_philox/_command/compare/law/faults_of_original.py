@@ -312,7 +312,7 @@ class _Gathered:
 
     def all(self) -> OfOriginal:
         """Everything."""
-        from onnx_philox._command.inspect.known.faults import SEEDS_IN_ORDER
+        from onnx_philox._command.inspect.known.faults import OF_ALL_DROPOUTS
 
         reached = {}
         for found, drawn in zip(self._report.found, self._drawn, strict=True):
@@ -325,7 +325,7 @@ class _Gathered:
         for met in self._report.met_in(self._trials):
             text = met.known.says
             self._faults.setdefault(text)
-            is_of_all = met.known is SEEDS_IN_ORDER
+            is_of_all = met.known in OF_ALL_DROPOUTS
             cause = Fault(met.known.explains, is_of_all=is_of_all, is_of_one=is_of_all)
             self._causes[met.known.name] = cause
             for node in met.nodes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._command.inspect.known import seeds
+from onnx_philox._command.inspect.known.masked import Masked, masked
 from onnx_philox._command.inspect.known.merged_in_onnx import MERGED_ZEROS, is_merged
 from onnx_philox._command.inspect.known.met_nodes import (
     NORMALS,
@@ -32,9 +32,8 @@ from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted, label
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 _LIKE = ("RandomUniformLike", "RandomNormalLike")
-# How far a walk from a node looks, and how many elements it reads of a constant.
+# How far a walk from a node looks.
 _STEPS = 8
-_MOST_NUMBERS = 2**14
 _WITHOUT_KERNELS = 22
 _HOLDS_31_BITS = ir.DataType.UINT32
 
@@ -82,24 +81,18 @@ def is_removed(met: Met) -> bool:
     return producer.graph is node.graph and bool(drawn.uses()) and not drawn.is_graph_output()
 
 
-def _may_be_infinite(met: Met, _: MetNodes) -> Details | None:
+def _has_impossible_classes(met: Met, _: MetNodes) -> Details | None:
+    return {} if _masked(met) is Masked.SURELY else None
+
+
+def _has_a_mask(met: Met, _: MetNodes) -> Details | None:
+    return {} if _masked(met) is Masked.PERHAPS else None
+
+
+def _masked(met: Met) -> Masked:
     if met.node.op_type != "Multinomial" or not met.node.inputs:
-        return None
-    waiting, seen = [met.node.inputs[0]], 0
-    while waiting and seen < _STEPS * _STEPS:
-        value = waiting.pop(0)
-        seen += 1
-        if value is None:
-            continue
-        known = small_constant(value, _MOST_NUMBERS)
-        if known is not None:
-            if known.dtype.kind == "f" and np.isinf(known).any():
-                return {}
-            continue
-        node = value.producer()
-        if node is not None:
-            waiting += node.inputs
-    return None
+        return Masked.NO_ROW
+    return masked(met.node.inputs[0])
 
 
 def has_no_kernel(met: Met) -> bool:
@@ -198,9 +191,18 @@ INFINITE = KnownBehaviour(
     is_wrong=True,
     says="Of a row that is -inf throughout it draws a class one past the last; a class of +inf it "
     "never draws.",
-    met_by="an infinite constant above a Multinomial",
+    met_by="constants that make a row of its logits -inf, or a class +inf",
     after="refuses both",
     label="impossible classes",
+)
+MASKED = KnownBehaviour(
+    "Multinomial behind a mask",
+    ONNXRUNTIME,
+    is_wrong=False,
+    says="Where its mask, which is an input, leaves no class of a row, it draws a class one past "
+    "the last.",
+    met_by="a Where of -inf above a Multinomial, whose condition is an input",
+    after="refuses a row without a class",
 )
 NO_KERNEL = KnownBehaviour(
     "no kernels from opset 22 on",
@@ -246,7 +248,8 @@ UINT32 = KnownBehaviour(
 _ROWS = (
     *seeds.ROWS,
     Structural(MERGED_ZEROS, is_merged),
-    Structural(INFINITE, _may_be_infinite),
+    Structural(INFINITE, _has_impossible_classes),
+    Structural(MASKED, _has_a_mask),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
     Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),
     Structural(UNSEEDED_BERNOULLI, _is_an_unseeded_bernoulli, of_loaded=False),

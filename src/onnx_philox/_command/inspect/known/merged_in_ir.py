@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import openvino as ov
 
+from onnx_philox._command.inspect.known.probed import MERGED
 from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour
 from onnx_philox._openvino_models.graphs import constant
 
@@ -25,6 +26,7 @@ MERGED_ZEROS = KnownBehaviour(
     after="draws numbers of its own",
     label="not independent",
     explains=Explains.SEVERAL_NODES,
+    instead_of=MERGED.name,
 )
 _STEPS = 8
 _COMPUTED = frozenset(

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 import onnx_ir as ir
 
 from onnx_philox._command.inspect.known.met_nodes import NORMALS, Met, MetNodes, is_unseeded
+from onnx_philox._command.inspect.known.probed import MERGED
 from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS
@@ -26,6 +27,7 @@ MERGED_ZEROS = KnownBehaviour(
     after="draws numbers of its own",
     label="not independent",
     explains=Explains.SEVERAL_NODES,
+    instead_of=MERGED.name,
 )
 _LIKE = ("RandomUniformLike", "RandomNormalLike")
 _STEPS = 8

@@ -36,6 +36,7 @@ class KnownBehaviour:
         label: A word or two for it in a table; empty where the sentence is enough.
         explains: What differs from the model's law where it is wrong.
         is_whole: Whether the sentence stands in the place of what a trial of the node says.
+        instead_of: The name of a row that says less of the same; empty for none.
     """
 
     name: str
@@ -47,6 +48,7 @@ class KnownBehaviour:
     label: str = ""
     explains: Explains = Explains.ALL
     is_whole: bool = False
+    instead_of: str = ""
 
     def said(self, **details: str) -> Said:
         """What to say of a node that meets it; `other` is another node that it meets it with."""

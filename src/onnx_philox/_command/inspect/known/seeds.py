@@ -183,7 +183,7 @@ SAME_NUMBERS = KnownBehaviour(
     ONNXRUNTIME,
     is_wrong=True,
     says="It reads the uniforms that {other} reads: a Bernoulli or a Multinomial compares them "
-    "with probabilities.",
+    "with probabilities, so the two depend on each other.",
     met_by="the seeds, types and sizes of two nodes, of which one is a Bernoulli or a Multinomial",
     after="draws numbers of its own, or the same with keep_seeds",
     label="not independent",

@@ -28,7 +28,12 @@ class WrongBefore:
 
     def __str__(self) -> str:
         release = f"{self.runtime} {self.said.known.seen_in[self.runtime]}"
-        return f"{few(self.nodes)} in {release}: {self.said.text} Now it {self.said.known.after}."
+        names = few([_in_a_sentence(node) for node in self.nodes])
+        text = self.said.text
+        if text.startswith(faults.SUBJECT):
+            # The runtime and the node are named before.
+            text = f"It{text.removeprefix(faults.SUBJECT)}"
+        return f"{names} in {release}: {text} Now it {self.said.known.after}."
 
     @property
     def is_of_shares(self) -> bool:
@@ -40,6 +45,13 @@ class WrongBefore:
         seen_in = self.said.known.seen_in[self.runtime]
         where = {"nodes": [*self.nodes], "runtime": self.runtime, "seen_in": seen_in}
         return {**where, **self.said.to_json()}
+
+
+def _in_a_sentence(called: str) -> str:
+    """A node as it is called, or in words if it has no name."""
+    if called.startswith("(gives ") and called.endswith(")"):
+        return f"the node that gives {called.removeprefix('(gives ').removesuffix(')')}"
+    return called
 
 
 def wrong_before(seen: AnyLook) -> list[WrongBefore]:

@@ -215,7 +215,12 @@ class MultinomialReplacement(TypedReplacement):
             is_one_row = len(shape) == 1
         logits = _input_type(site, 0, accepted, types)
         read = cls(logits, sample_size, values, is_one_row)
-        known = {"logits": UNKNOWN, "state": UNKNOWN}
+        array = constant(given)
+        of_rows = UNKNOWN
+        if array is not None and array.ndim == 2:
+            # What each runtime would refuse to load.
+            of_rows = Known(None, array.shape, array)
+        known = {"logits": of_rows, "state": UNKNOWN}
         checks.check_node(read.operator, known, read._attributes)
         return read
 
