@@ -432,8 +432,9 @@ class _Chain:
         "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
         where p is repeated. None where it does not fit.
         """
-        # Without a shape of its own it has the shape of its input.
-        if self._uniform.shape is None and p is self._site.node.inputs[0]:
+        # Without a shape of its own it is a Like, which has an input.
+        is_like = self._uniform.shape is None
+        if is_like and p is self._site.node.inputs[0]:
             return "own"
         array = constant(p)
         shape = self._types.dimensions(p) if array is None else array.shape
