@@ -234,7 +234,7 @@ def test_a_seed_of_the_time_is_seen_through_and_a_node_alone_of_its_kind_repeats
         ("runs sessions processes", CONSTANT),
         ("seed sessions processes", SAME),
         ("seed sessions", Behaviour.IGNORES_SEED),
-        ("seed runs sessions processes seeds", Behaviour.IGNORES_SEED),
+        ("seed runs sessions processes seeds", Behaviour.SAME_IN_EACH_RUN),
     ],
 )
 def test_which_repeated_draws_are_equal_decides_the_behaviour(same, behaviour):

@@ -55,6 +55,7 @@ def test_few_nodes_of_many_are_named_and_a_name_in_words(tmp_path) -> None:
     said = cli.text("rewrite", path, "-o", tmp_path / "n.onnx")
     assert "Before, the node that gives y in onnxruntime 1.32.0: It keeps its first element" in said
     assert "ONNX Runtime's" not in said
+    assert said.count("the node that gives y in onnxruntime") == 1
 
 
 def test_nodes_that_are_merged_are_said_to_be_one_once(tmp_path) -> None:

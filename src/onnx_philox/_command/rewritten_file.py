@@ -93,7 +93,7 @@ class RewrittenFile:
         for line in self._of_nodes():
             console.print(Text(line))
         # Of a Bernoulli its shares say it.
-        wrong = [past for past in self.past if not past.is_of_shares]
+        wrong = untried.lines(past for past in self.past if not past.is_of_shares)
         for past in wrong[:_MOST]:
             console.print(Text(f"Before, {past}"))
         if len(wrong) > _MOST:

@@ -5,7 +5,7 @@ For `rewrite`, which runs nothing: so it says in which release each behaviour wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,14 +26,21 @@ class WrongBefore:
     runtime: str
     said: Said
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
+        """The nodes and the runtime."""
         release = f"{self.runtime} {self.said.known.seen_in[self.runtime]}"
         names = few([_in_a_sentence(node) for node in self.nodes])
+        return f"{names} in {release}"
+
+    @property
+    def what(self) -> str:
+        """What the runtime drew, and what is so now."""
         text = self.said.text
         if text.startswith(faults.SUBJECT):
             # The runtime and the node are named before.
             text = f"It{text.removeprefix(faults.SUBJECT)}"
-        return f"{names} in {release}: {text} Now it {self.said.known.after}."
+        return f"{text} Now it {self.said.known.after}."
 
     @property
     def is_of_shares(self) -> bool:
@@ -45,6 +52,14 @@ class WrongBefore:
         seen_in = self.said.known.seen_in[self.runtime]
         where = {"nodes": [*self.nodes], "runtime": self.runtime, "seen_in": seen_in}
         return {**where, **self.said.to_json()}
+
+
+def lines(past: Iterable[WrongBefore]) -> list[str]:
+    """All of it, of the same nodes and runtime in one line."""
+    found: dict[str, list[str]] = {}
+    for each in past:
+        found.setdefault(each.where, []).append(each.what)
+    return [f"{where}: {' '.join(said)}" for where, said in found.items()]
 
 
 def _in_a_sentence(called: str) -> str:
