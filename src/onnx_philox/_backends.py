@@ -78,7 +78,13 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
 
 
 @cache
-def _say_once(runtime: str, name: str, missing: str, *, best: bool) -> None:
+def _say_once(
+    runtime: str,
+    name: str,
+    missing: str,
+    *,
+    best: bool,
+) -> None:
     level = logging.INFO if best else logging.WARNING
     said = f"onnx_philox.{runtime}: backend 'auto' is {name!r} here. {missing}".rstrip()
     _log.log(level, "%s", said)

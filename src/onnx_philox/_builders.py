@@ -343,7 +343,9 @@ def _known(tensor: Tensor) -> Known | None:
 
 
 def _symbols(
-    tensor: str, dimensions: Sequence[int | None], rows: int | str | None
+    tensor: str,
+    dimensions: Sequence[int | None],
+    rows: int | str | None,
 ) -> list[int | str]:
     """The dimensions of a tensor, named where they are known only at run; `rows` is the first."""
     symbols: list[int | str] = [

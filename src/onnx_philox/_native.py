@@ -112,7 +112,10 @@ class Prepared:
     """
 
     def __init__(
-        self, operator: str, inputs: Sequence[Input], attributes: Mapping[str, int | str]
+        self,
+        operator: str,
+        inputs: Sequence[Input],
+        attributes: Mapping[str, int | str],
     ) -> None:
         self.handle = ctypes.c_void_p()
         call = _call(operator, inputs, attributes, ())

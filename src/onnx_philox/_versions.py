@@ -28,7 +28,10 @@ class OldRuntimeError(RefusalError, ImportError):
 
 
 def install_command(
-    extra: str, *, upgrade: bool = False, free_threaded: bool = IS_FREE_THREADED
+    extra: str,
+    *,
+    upgrade: bool = False,
+    free_threaded: bool = IS_FREE_THREADED,
 ) -> str:
     """The command for a shell that installs what an extra of this package brings.
 

@@ -57,7 +57,11 @@ def generator(seed: Seeds, *, like: Like = "philox", gpu: Gpu | None = None) -> 
 
 
 def latents(
-    seeds: Seeds, shape: Sequence[int], *, like: Like = "philox", gpu: Gpu | None = None
+    seeds: Seeds,
+    shape: Sequence[int],
+    *,
+    like: Like = "philox",
+    gpu: Gpu | None = None,
 ) -> NDArray[np.float32]:
     """The first noise of images, for pipelines that take it as ``latents=``.
 

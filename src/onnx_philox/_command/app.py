@@ -41,7 +41,9 @@ TensorFlow, torch, DirectML and Random123 document.
 
 @click.command(frame.NAME, cls=frame.CommandGroup, help=_HELP)
 @click.version_option(
-    package_name="onnx-philox", message="%(prog)s %(version)s", help="Print the version."
+    package_name="onnx-philox",
+    message="%(prog)s %(version)s",
+    help="Print the version.",
 )
 def app() -> None:
     frame.check_stdout()
@@ -76,7 +78,11 @@ def app() -> None:
 @command_options.HTML
 @command_options.JSON
 def verify(
-    runtime: tuple[str, ...], backend: tuple[str, ...], *, device: str | None, verbose: bool
+    runtime: tuple[str, ...],
+    backend: tuple[str, ...],
+    *,
+    device: str | None,
+    verbose: bool,
 ) -> Any:
     """Compare the numbers drawn here with the published ones, bit for bit.
 
@@ -87,7 +93,11 @@ def verify(
     wrong = (rooms.verify.SelectionError, RefusalError, OSError)
     with rooms.terminal.working("verify", "loading the runtimes", *wrong) as progress:
         return rooms.verify.run(
-            runtime, backend, device=device, is_verbose=verbose, progress=progress
+            runtime,
+            backend,
+            device=device,
+            is_verbose=verbose,
+            progress=progress,
         )
 
 
@@ -251,7 +261,10 @@ _SECONDS_OF_A_LAW = 10
 )
 @command_options.wanted_runs
 @command_options.number(
-    "--rtol", frame.NUMBER, 1e-3, "How far outputs may differ, relative to their values."
+    "--rtol",
+    frame.NUMBER,
+    1e-3,
+    "How far outputs may differ, relative to their values.",
 )
 @command_options.number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
 @command_options.HTML
@@ -341,7 +354,13 @@ def compare(
     help="An input, as in onnx-philox run. Without it, what the record holds or names.",
 )
 @command_options.JSON
-def replay(record: Path, *, runtime: str | None, model: Path | None, input: tuple[str, ...]) -> Any:
+def replay(
+    record: Path,
+    *,
+    runtime: str | None,
+    model: Path | None,
+    input: tuple[str, ...],
+) -> Any:
     """Run again what a record says, and name what differs.
 
     The model, the inputs, the draws and the next states must be equal, in any runtime. The outputs
@@ -351,7 +370,11 @@ def replay(record: Path, *, runtime: str | None, model: Path | None, input: tupl
     failed = (rooms.replay.RunError,)
     with rooms.terminal.working("replay", "reading the record", *wrong, failed=failed) as progress:
         return rooms.replay.replay(
-            record, model=model, inputs=input, runtime=runtime, progress=progress
+            record,
+            model=model,
+            inputs=input,
+            runtime=runtime,
+            progress=progress,
         )
 
 

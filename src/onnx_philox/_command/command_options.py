@@ -72,7 +72,12 @@ def _seeds(context: click.Context, param: click.Parameter, value: Any) -> Any:
 
 
 def number(
-    name: str, type: click.ParamType[Any], default: float, help: str, *, least: int = 0
+    name: str,
+    type: click.ParamType[Any],
+    default: float,
+    help: str,
+    *,
+    least: int = 0,
 ) -> Callable[[Any], Any]:
     """An option that is a number, and its default."""
 
@@ -100,7 +105,10 @@ def _kept(context: click.Context, param: click.Parameter, value: Any) -> None:
 
 _FRAME_S: dict[str, Any] = {"expose_value": False, "callback": _kept}
 JSON = option(
-    "--json", is_flag=True, help="Print one JSON document instead of the text.", **_FRAME_S
+    "--json",
+    is_flag=True,
+    help="Print one JSON document instead of the text.",
+    **_FRAME_S,
 )
 HTML = option(
     "--html",
@@ -124,7 +132,10 @@ _SEEDS = option(
 )
 _RUNS = number("--runs", frame.INTEGER, 1, "How many.", least=1)
 _FIRST_RUN = number(
-    "--first-run", frame.INTEGER, 0, "The number of the first run, to repeat any of them."
+    "--first-run",
+    frame.INTEGER,
+    0,
+    "The number of the first run, to repeat any of them.",
 )
 _INPUT = option(
     "--input",

@@ -163,7 +163,9 @@ class CommandGroup(click.Group):
         return list(self.commands)
 
     def resolve_command(
-        self, ctx: click.Context, args: list[str]
+        self,
+        ctx: click.Context,
+        args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The subcommand that is called; an unknown one is an error in our words."""
         name = args[0]
@@ -185,7 +187,11 @@ class CommandGroup(click.Group):
 
         def run() -> Any:
             return super(CommandGroup, self).main(
-                args, prog_name, complete_var, standalone_mode=False, **extra
+                args,
+                prog_name,
+                complete_var,
+                standalone_mode=False,
+                **extra,
             )
 
         if not standalone_mode:

@@ -156,7 +156,10 @@ def inside(seen: ModelLook) -> Inside:
 
 
 def command_to_run(
-    model: Path, inputs: Mapping[str, bool], state: str | None, target: str | None = None
+    model: Path,
+    inputs: Mapping[str, bool],
+    state: str | None,
+    target: str | None = None,
 ) -> str:
     """The command line that runs a rewritten model of these inputs, among them its state.
 

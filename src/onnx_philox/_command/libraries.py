@@ -50,7 +50,9 @@ class _Deferring:
 
     @staticmethod
     def find_spec(
-        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         """Finds a deferred module as Python would, and lets it wait."""
         if name not in _DEFERRED:

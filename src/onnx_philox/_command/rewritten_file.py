@@ -274,7 +274,11 @@ def rewrite(
     paths.check_folder(target)
     if target.exists() and target.samefile(source):
         checks.refuse(
-            _OWNER, "the output", "the model itself", "a file of its own", "Name another."
+            _OWNER,
+            "the output",
+            "the model itself",
+            "a file of its own",
+            "Name another.",
         )
     if standard is not None and asked.generator.is_named:
         allowed = alignment.for_standard_nodes(asked.generator)
@@ -304,7 +308,13 @@ def rewrite(
             report, inside = _to_ir(seen, target, asked, progress)
         else:
             report, inside = _to_the_same(
-                seen, target, asked, progress, standard, inexact, is_for_web=is_for_web
+                seen,
+                target,
+                asked,
+                progress,
+                standard,
+                inexact,
+                is_for_web=is_for_web,
             )
     texts = [str(each.message) for each in caught if each.category is UserWarning]
     return RewrittenFile(
@@ -352,7 +362,10 @@ def _to_the_same(
 
 
 def _to_ir(
-    seen: OnnxLook, target: Path, asked: Asked, progress: Progress
+    seen: OnnxLook,
+    target: Path,
+    asked: Asked,
+    progress: Progress,
 ) -> tuple[rewriting.Report, inside_model.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
@@ -378,7 +391,9 @@ def _to_ir(
         except Exception as error:
             # OpenVINO does not report a full disk.
             new_files.check_room(
-                folder, sum(file.stat().st_size for file in between.parent.rglob("*")), target
+                folder,
+                sum(file.stat().st_size for file in between.parent.rglob("*")),
+                target,
             )
             raise _unconverted(error) from error
         files.move(weights_of(written), weights_of(target))

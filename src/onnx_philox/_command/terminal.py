@@ -150,7 +150,9 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def errors(
-    command: str, *wrong: type[Exception], failed: tuple[type[Exception], ...] = ()
+    command: str,
+    *wrong: type[Exception],
+    failed: tuple[type[Exception], ...] = (),
 ) -> Iterator[None]:
     """A block whose errors end the command, and whose warnings are sentences on stderr.
 
@@ -169,7 +171,10 @@ def errors(
 
 @contextmanager
 def working(
-    command: str, doing: str, *wrong: type[Exception], failed: tuple[type[Exception], ...] = ()
+    command: str,
+    doing: str,
+    *wrong: type[Exception],
+    failed: tuple[type[Exception], ...] = (),
 ) -> Iterator[Callable[[int, int, str], None]]:
     """A block that does what a command is for: see `errors` and `progress`."""
     with errors(command, *wrong, failed=failed), progress(doing) as tell:

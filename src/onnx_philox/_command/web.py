@@ -18,7 +18,11 @@ _LARGEST = 2**31 - 1  # of a message of protobuf
 
 
 def write_for_web(
-    seen: OnnxLook, target: Path, inexact: str, asked: Asked, progress: Progress
+    seen: OnnxLook,
+    target: Path,
+    inexact: str,
+    asked: Asked,
+    progress: Progress,
 ) -> rewriting.Report:
     """Rewrites a file into one of standard nodes for a page: see `to_standard_nodes`.
 

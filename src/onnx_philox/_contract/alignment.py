@@ -20,7 +20,12 @@ def generator_of(attributes: Mapping[str, Any]) -> generators.Generator:
     return generators.named(attributes.get(ALIGNMENT.name))
 
 
-def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
+def check_state(
+    op: Operator,
+    what: str,
+    known: Known,
+    attributes: Mapping[str, Any],
+) -> None:
     """Refuses a state of another shape, or of words that its generator never holds."""
     generator = generator_of(attributes)
     if known.shape is not None and not is_state_shape(known.shape, generator.words):
@@ -32,7 +37,12 @@ def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, 
         generator.check_words(op.name, known.value)
 
 
-def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
+def check_state_type(
+    op: Operator,
+    what: str,
+    known: Known,
+    attributes: Mapping[str, Any],
+) -> None:
     """Refuses the bytes of another library's state, which are no words of ours."""
     remedy = generator_of(attributes).of_bytes
     if remedy and known.type_name == "uint8":
@@ -44,7 +54,12 @@ def check_word(owner: str, given: Any) -> None:
     choices.check_choice(owner, "alignment", given, ALIGNMENT.allowed, say.SET_TO_ONE)
 
 
-def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
+def check_shape(
+    op: Operator,
+    what: str,
+    known: Known,
+    attributes: Mapping[str, Any],
+) -> None:
     """Refuses permutations of so many integers that the generator draws them by another rule."""
     if op.draws_rows and known.value is not None:
         generator_of(attributes).check_integers(op, what, int(known.value[-1]))

@@ -28,7 +28,12 @@ def shape_name(shape: Iterable[int | str | None] | None) -> str:
     return dims(shape)
 
 
-def refuse_unknown(owner: str, given: str, known: Iterable[str], remedy: str = RENAME) -> NoReturn:
+def refuse_unknown(
+    owner: str,
+    given: str,
+    known: Iterable[str],
+    remedy: str = RENAME,
+) -> NoReturn:
     """Refuses an input that the model does not have; `known` are those that it has."""
     listed = ", ".join(known)
     allowed = "left out, since the model takes none"
@@ -48,13 +53,22 @@ def refuse_missing(owner: str, names: Iterable[str], remedy: str) -> NoReturn:
 
 
 def refuse_type(
-    owner: str, name: str, given: Any, wanted: str, remedy: str = OF_THAT_TYPE
+    owner: str,
+    name: str,
+    given: Any,
+    wanted: str,
+    remedy: str = OF_THAT_TYPE,
 ) -> NoReturn:
     """Refuses what is not of the type that an input has, or no array."""
     refuse(owner, title(name), given, wanted, remedy, TypeError)
 
 
-def refuse_shape(owner: str, name: str, given: str, wanted: str) -> NoReturn:
+def refuse_shape(
+    owner: str,
+    name: str,
+    given: str,
+    wanted: str,
+) -> NoReturn:
     """Refuses an array of another shape than an input has."""
     words = [shape.strip("[]").rpartition(" ")[2] for shape in (given, wanted)]
     other, own = (generators.of_words(int(n)) if n.isdigit() else None for n in words)

@@ -166,7 +166,13 @@ class Generator:
         """Whether an operator without a schema is a random function of its library."""
         return False
 
-    def noise(self, owner: str, seed: Any, like: Any, gpu: Any) -> Any:
+    def noise(
+        self,
+        owner: str,
+        seed: Any,
+        like: Any,
+        gpu: Any,
+    ) -> Any:
         """Normals outside of a model, by the word for whose they are; None for another's."""
 
 

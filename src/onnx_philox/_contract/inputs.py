@@ -54,7 +54,11 @@ def type_attribute(doc: str, *types: ElementType, default: str | None = None) ->
 
 
 def row_numbers_input(
-    name: str, brief: str, type_: ElementType, numbers: Numbers, absent: int
+    name: str,
+    brief: str,
+    type_: ElementType,
+    numbers: Numbers,
+    absent: int,
 ) -> Input:
     """A number, or one for each row; `absent` is what it means to leave it out."""
     doc = (

@@ -45,7 +45,14 @@ class RefusalError(Exception):
         parts: The arguments that make the same refusal again.
     """
 
-    def __init__(self, operator: str, what: str, given: Any, allowed: str, remedy: str) -> None:
+    def __init__(
+        self,
+        operator: str,
+        what: str,
+        given: Any,
+        allowed: str,
+        remedy: str,
+    ) -> None:
         self.operator = operator
         self.what = what
         self.given = str(given)
@@ -58,7 +65,10 @@ class RefusalError(Exception):
     def sentence(self) -> str:
         """The text without the operator, for callers that name it themselves."""
         return FORM.format(
-            what=self.what, given=self.given, allowed=self.allowed, remedy=self.remedy
+            what=self.what,
+            given=self.given,
+            allowed=self.allowed,
+            remedy=self.remedy,
         )
 
     @property

@@ -35,7 +35,10 @@ def register_schemas() -> None:
             # onnx 1.19 drops schemas when Python has ended, and waits for it for ever where
             # one holds a function of Python's.
             atexit.register(
-                defs.deregister_schema, op.name, operators.OPSET_VERSION, operators.DOMAIN
+                defs.deregister_schema,
+                op.name,
+                operators.OPSET_VERSION,
+                operators.DOMAIN,
             )
 
 
@@ -48,7 +51,10 @@ def make_schema(op: operators.Operator) -> defs.OpSchema:
         op.doc,
         inputs=[
             defs.OpSchema.FormalParameter(
-                i.name, _type_of(op, i.name), i.doc, param_option=_option(i.optional)
+                i.name,
+                _type_of(op, i.name),
+                i.doc,
+                param_option=_option(i.optional),
             )
             for i in op.inputs
         ],
@@ -145,7 +151,10 @@ def _infer(op: operators.Operator, context: Any) -> None:
 
 
 def _values_shape(
-    op: operators.Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
+    op: operators.Operator,
+    context: Any,
+    inputs: dict[str, Known],
+    attributes: dict[str, Any],
 ) -> Shape:
     index = op.inputs.index(op.size_input)
     if not op.has_shape:

@@ -47,7 +47,11 @@ RANDOM_TOKEN = Operator(
             "The share of the probability that is kept, of the most probable tokens; 1 keeps all.",
             F32,
             Numbers(
-                "above 0, at most 1", "Pass a share; 1 keeps all tokens.", 0, 1, is_above_low=True
+                "above 0, at most 1",
+                "Pass a share; 1 keeps all tokens.",
+                0,
+                1,
+                is_above_low=True,
             ),
             1,
         ),

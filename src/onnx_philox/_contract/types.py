@@ -26,7 +26,12 @@ class ElementType:
     is_float: bool
 
 
-def _element_type(name: str, dtype: Any, onnx_type: int, onnx_name: str) -> ElementType:
+def _element_type(
+    name: str,
+    dtype: Any,
+    onnx_type: int,
+    onnx_name: str,
+) -> ElementType:
     is_float = name.startswith(("f", "bf"))
     return ElementType(name, np.dtype(dtype), onnx_type, f"tensor({onnx_name})", is_float)
 

@@ -36,7 +36,13 @@ def lies_inside(model: onnx.ModelProto, path: Path) -> bool:
     return all(_real(path.parent / place).is_relative_to(folder) for place in locations(model))
 
 
-def check_location(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
+def check_location(
+    owner: str,
+    model: Path,
+    place: str,
+    *,
+    is_needed: bool,
+) -> Path:
     """The file of a location, which must be a plain file in the model's folder.
 
     The check follows links, as ONNX Runtime does. The file that they lead to must lie in the folder
@@ -122,7 +128,10 @@ def load_tensor(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
 
 
 def _bytes(
-    owner: str, tensor: onnx.TensorProto, place: str, file_size: int | None
+    owner: str,
+    tensor: onnx.TensorProto,
+    place: str,
+    file_size: int | None,
 ) -> tuple[int, int]:
     """Where a tensor begins in a file of this size, and how many bytes it has there."""
     numbers = {}

@@ -302,7 +302,11 @@ class Given:
             ValueError: It is no name for such a file.
         """
         return target.check(
-            self.owner, given, of_openvino=self.of_openvino, converts=converts, for_ir=for_ir
+            self.owner,
+            given,
+            of_openvino=self.of_openvino,
+            converts=converts,
+            for_ir=for_ir,
         )
 
     def check(self) -> None:

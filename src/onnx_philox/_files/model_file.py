@@ -99,7 +99,10 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
                 external_data.load_tensor(self._owner, tensor, self.path)
 
     def save(
-        self, model: onnx.ModelProto | None, target: str | os.PathLike[str], progress: Progress
+        self,
+        model: onnx.ModelProto | None,
+        target: str | os.PathLike[str],
+        progress: Progress,
     ) -> None:
         """Writes a model made from this one, or this one as it is; closes this file.
 
@@ -156,7 +159,11 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
                     else:
                         return proto
         return checks.refuse(
-            self._owner, f"the file {str(self.path)!r}", given, "a serialised ONNX model", remedy
+            self._owner,
+            f"the file {str(self.path)!r}",
+            given,
+            "a serialised ONNX model",
+            remedy,
         )
 
     def _pieces(self, model: onnx.ModelProto | None) -> list[without_weights.Piece]:

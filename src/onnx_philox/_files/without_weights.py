@@ -87,7 +87,12 @@ def size_of(pieces: list[Piece]) -> int:
     return size
 
 
-def _thin(buffer: wire.Buffer, start: int, end: int, message: Any) -> Iterator[bytes]:
+def _thin(
+    buffer: wire.Buffer,
+    start: int,
+    end: int,
+    message: Any,
+) -> Iterator[bytes]:
     """The fields of a message, with placeholders for the large tensors in them."""
     for field in wire.fields(buffer, start, end):
         inner = _message_of(message, field)
@@ -125,7 +130,11 @@ def placeholder(tensor: onnx.TensorProto, start: int, end: int) -> onnx.TensorPr
 
 
 def _expand(
-    buffer: bytes, start: int, end: int, message: Any, marks: list[int]
+    buffer: bytes,
+    start: int,
+    end: int,
+    message: Any,
+    marks: list[int],
 ) -> tuple[list[Piece], int]:
     """The pieces of a message, and how many bytes they have."""
     pieces: list[Piece] = []

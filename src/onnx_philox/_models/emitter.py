@@ -117,7 +117,12 @@ class Emitter(Maker):
         return given
 
     def elementwise(
-        self, op_type: str, what: str, a: ir.Value, b: ir.Value, dtype: ir.DataType
+        self,
+        op_type: str,
+        what: str,
+        a: ir.Value,
+        b: ir.Value,
+        dtype: ir.DataType,
     ) -> ir.Value:
         """Add, Sub, Mul, Div or And of `a` and `b`, where `b` is broadcast to `a`."""
         return self.emit(op_type, what, [a, b], dtype, a.shape)

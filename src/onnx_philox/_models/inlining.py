@@ -98,7 +98,8 @@ def inline(
 
 
 def with_callers(
-    model: ir.Model, functions: set[ir.OperatorIdentifier]
+    model: ir.Model,
+    functions: set[ir.OperatorIdentifier],
 ) -> set[ir.OperatorIdentifier]:
     """Functions of a model, and those that call them."""
     calls = {

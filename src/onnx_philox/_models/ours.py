@@ -83,7 +83,9 @@ def checked_node(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> C
 
 
 def known(
-    constant: NDArray[Any] | None, type_: ir.DataType | None, shape: ir.Shape | None
+    constant: NDArray[Any] | None,
+    type_: ir.DataType | None,
+    shape: ir.Shape | None,
 ) -> Known:
     """What is known of an input that is a constant, or has a type or a shape, or none of them."""
     # More dimensions are refused whatever their values, and NumPy cannot hold many more.

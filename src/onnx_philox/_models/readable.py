@@ -50,7 +50,9 @@ def _make_readable(attribute: onnx.AttributeProto) -> None:
 def _in_place_of(sparse: onnx.SparseTensorProto) -> onnx.TensorProto:
     values = sparse.values
     return placeholder(
-        onnx.TensorProto(name=values.name, data_type=values.data_type, dims=sparse.dims), 0, 0
+        onnx.TensorProto(name=values.name, data_type=values.data_type, dims=sparse.dims),
+        0,
+        0,
     )
 
 

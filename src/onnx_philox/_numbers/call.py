@@ -85,7 +85,9 @@ def run(
 
 
 def checked(
-    op: Operator, inputs: Mapping[str, Any], given: Mapping[str, Any]
+    op: Operator,
+    inputs: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any], ElementType, tuple[int, ...]]:
     """The inputs as arrays, the attributes, and the type and the shape of what is drawn."""
     arrays = _arrays(op, inputs, given)

@@ -102,7 +102,9 @@ rows it may return the next states; else its caller computes them."""
 
 
 def distribution_of(
-    op: Operator, inputs: Mapping[str, Values | None], attributes: Mapping[str, Any]
+    op: Operator,
+    inputs: Mapping[str, Values | None],
+    attributes: Mapping[str, Any],
 ) -> Distribution:
     """What an operator draws, by its inputs and attributes once they are checked."""
     kind = _kind_of(op.name)

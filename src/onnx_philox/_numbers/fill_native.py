@@ -128,7 +128,9 @@ def prepared(values: ElementType, distribution: Distribution) -> Prepared:
 
 
 def _parameters(
-    values: ElementType, distribution: Distribution, each: tuple[int, ...]
+    values: ElementType,
+    distribution: Distribution,
+    each: tuple[int, ...],
 ) -> tuple[list[_native.Input], dict[str, int | str]]:
     """The fields of a distribution, as the operator's inputs and attributes.
 

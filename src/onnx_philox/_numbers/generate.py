@@ -44,7 +44,10 @@ def generate(state: _State, *, out: NDArray[Any], **given: Any) -> _State: ...
 
 @overload
 def generate(
-    state: NDArray[np.uint32], *, out: NDArray[Any], **given: Any
+    state: NDArray[np.uint32],
+    *,
+    out: NDArray[Any],
+    **given: Any,
 ) -> GeneratorState | NDArray[np.uint32]: ...
 
 
@@ -424,7 +427,9 @@ def _memory(name: str, out: NDArray[Any]) -> ElementType:
 
 
 def _distribution(
-    values: ElementType, shape: tuple[int, ...], arguments: dict[str, Any]
+    values: ElementType,
+    shape: tuple[int, ...],
+    arguments: dict[str, Any],
 ) -> Distribution:
     """What to draw into an array of that type and shape, with the given arguments."""
     op = None

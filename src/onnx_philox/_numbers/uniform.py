@@ -52,7 +52,9 @@ def unit(values: ElementType) -> Callable[[Words], Values]:
 
 
 def _float_converter(
-    values: ElementType, minval: Values, maxval: Values
+    values: ElementType,
+    minval: Values,
+    maxval: Values,
 ) -> Callable[[Words], Values]:
     width = np.subtract(maxval, minval)
     if values in (F32, F64):
@@ -101,7 +103,9 @@ def _minus_one(bits: NDArray[Any], dtype: type[np.floating[Any]]) -> Values:
 
 
 def _integer_converter(
-    values: ElementType, minval: Values, maxval: Values
+    values: ElementType,
+    minval: Values,
+    maxval: Values,
 ) -> Callable[[Words], Values]:
     unsigned = {I32: np.uint32, I64: np.uint64}[values]
     # Two's complement wraps: views and unsigned arithmetic are the specification's own terms.

@@ -28,7 +28,11 @@ Checkpoint = dict[str, Any]
 
 
 def checkpoint_of(
-    engine: Engine, state: NDArray[np.uint32], seed: Seed | None, runs: int, held: Variables
+    engine: Engine,
+    state: NDArray[np.uint32],
+    seed: Seed | None,
+    runs: int,
+    held: Variables,
 ) -> Checkpoint:
     """The checkpoint of a request: numbers, lists and texts only."""
     written = {
@@ -44,7 +48,8 @@ def checkpoint_of(
 
 
 def read_checkpoint(
-    given: Any, engine: Engine
+    given: Any,
+    engine: Engine,
 ) -> tuple[NDArray[np.uint32], Seed | None, int, Variables]:
     """The state, the seed, the number of runs and the variables of a checkpoint.
 
@@ -111,7 +116,11 @@ def _is_seed(given: Any) -> bool:
 
 
 def words_of(
-    given: Any, owner: str, what: str, remedy: str, streams: Streams
+    given: Any,
+    owner: str,
+    what: str,
+    remedy: str,
+    streams: Streams,
 ) -> NDArray[np.uint32]:
     """The words of a state, or of one for each row.
 

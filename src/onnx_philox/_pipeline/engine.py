@@ -83,7 +83,10 @@ class Engine:
         return EngineRun(outputs, after, then)
 
     def values(
-        self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None
+        self,
+        feed: Feed,
+        state: NDArray[np.uint32],
+        variables: Variables = None,
     ) -> tuple[Sequence[Any], Variables]:
         """The same: all outputs of the model in their order, and what the variables hold then."""
         inputs = self._inputs.of(feed)

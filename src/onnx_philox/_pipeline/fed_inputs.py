@@ -168,7 +168,11 @@ class RowCount:
     """
 
     def __init__(
-        self, batch: str, axis: int, ports: Iterable[Port], aliases: Mapping[str, str]
+        self,
+        batch: str,
+        axis: int,
+        ports: Iterable[Port],
+        aliases: Mapping[str, str],
     ) -> None:
         self._aliases = aliases
         self._carriers = carriers(ports, batch, axis)

@@ -58,7 +58,12 @@ class Wanted:
     options: of_runtimes.Options
 
 
-def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -> Wanted:
+def wanted(
+    model: Any,
+    runtime: str,
+    asked: Asked,
+    options: Mapping[str, Any],
+) -> Wanted:
     """What a user asks a pipeline for, each word of it checked.
 
     Args:
@@ -132,7 +137,12 @@ def engine_serving(wanted: Wanted, served: Served, *, shows_drawn: bool = False)
     return _engine(wanted, loaded, served.streams, served.stamp)
 
 
-def _engine(wanted: Wanted, loaded: LoadedModel, streams: Streams, stamp: object = ()) -> Engine:
+def _engine(
+    wanted: Wanted,
+    loaded: LoadedModel,
+    streams: Streams,
+    stamp: object = (),
+) -> Engine:
     asked = wanted.asked.generator
     drawn = streams.generator
     if asked.is_named and asked is not drawn:

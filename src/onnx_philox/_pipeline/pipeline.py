@@ -366,7 +366,13 @@ class Pipeline:
         assert seed is not None
         return self._map(batches, seed, first_row, run)
 
-    def _map(self, batches: Iterable[Feed], seed: int, row: int, run: int) -> Iterator[Result]:
+    def _map(
+        self,
+        batches: Iterable[Feed],
+        seed: int,
+        row: int,
+        run: int,
+    ) -> Iterator[Result]:
         for feed in batches:
             count = self._rows(_MAP, feed)
             with refusing_as(_MAP):
@@ -411,7 +417,11 @@ class Pipeline:
         return rows
 
     def _start(
-        self, owner: str, seed: int | None, seeds: Integers | None, rows: int | None
+        self,
+        owner: str,
+        seed: int | None,
+        seeds: Integers | None,
+        rows: int | None,
     ) -> Start:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
@@ -442,7 +452,12 @@ class Pipeline:
         refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
 
 
-def _ran(engine: Engine, feed: Feed, seed: Seed | None, state: NDArray[np.uint32]) -> Result:
+def _ran(
+    engine: Engine,
+    feed: Feed,
+    seed: Seed | None,
+    state: NDArray[np.uint32],
+) -> Result:
     ran = engine.run(feed, state)
     return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
 

@@ -40,7 +40,10 @@ class Origin:
 
 
 def record_of_result(
-    origin: Origin | None, outputs: Mapping[str, Any], seed: Any, state: NDArray[np.uint32]
+    origin: Origin | None,
+    outputs: Mapping[str, Any],
+    seed: Any,
+    state: NDArray[np.uint32],
 ) -> document.Record:
     """The record of a result; see `Result.record`."""
     engine = None if origin is None else origin.engine()

@@ -45,7 +45,12 @@ def of_seed(owner: str, streams: Streams, seed: int | None) -> Start:
     return int(seed), words
 
 
-def of_rows(owner: str, streams: Streams, seed: int | None, rows: int) -> Start:
+def of_rows(
+    owner: str,
+    streams: Streams,
+    seed: int | None,
+    rows: int,
+) -> Start:
     """A state for each row: by one seed, or by one from the operating system for each."""
     if seed is None:
         with refusing_as(owner):
@@ -291,7 +296,12 @@ def _tell(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
         loop.call_soon_threadsafe(ended.set)
 
 
-def check_rows(owner: str, engine: Engine, feed: Feed, state: NDArray[np.uint32]) -> None:
+def check_rows(
+    owner: str,
+    engine: Engine,
+    feed: Feed,
+    state: NDArray[np.uint32],
+) -> None:
     """Refuses a batch of another number of rows than there are states."""
     rows = engine.rows_of(feed)
     if rows is not None and rows != len(state):

@@ -31,7 +31,11 @@ def written(variables: Variables) -> dict[str, Any] | None:
 
 
 def read_variables(
-    given: Any, types: Mapping[str, np.dtype[Any]], owner: str, what: str, remedy: str
+    given: Any,
+    types: Mapping[str, np.dtype[Any]],
+    owner: str,
+    what: str,
+    remedy: str,
 ) -> Variables:
     """What `written` wrote for a model with variables of these types.
 

@@ -66,7 +66,11 @@ def versions() -> dict[str, str]:
 
 
 def input_of(
-    name: str, array: NDArray[Any], *, filled: int | None = None, argument: str | None = None
+    name: str,
+    array: NDArray[Any],
+    *,
+    filled: int | None = None,
+    argument: str | None = None,
 ) -> Record:
     """An input: its hash, and how to have it again.
 

@@ -36,7 +36,8 @@ Model = onnx.ModelProto | ir.Model | AnyPath | bytes
 
 @overload
 def make_reproducible(
-    model: onnx.ModelProto | ir.Model | bytes, **asked: Unpack[AskedWords]
+    model: onnx.ModelProto | ir.Model | bytes,
+    **asked: Unpack[AskedWords],
 ) -> onnx.ModelProto: ...
 
 
@@ -270,7 +271,10 @@ def rewrite_file(
 
 
 def write_rewritten(
-    seen: AnyLook, target: Path, asked: Asked, progress: Progress | None = None
+    seen: AnyLook,
+    target: Path,
+    asked: Asked,
+    progress: Progress | None = None,
 ) -> tuple[Report, AnyLook]:
     """Rewrites a file as `rewrite_file` does.
 

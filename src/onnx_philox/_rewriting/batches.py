@@ -159,7 +159,9 @@ def choose(
 
 
 def _refuse_without(
-    shapes: Mapping[str, Dimensions | None], example: str | None, remedy: str
+    shapes: Mapping[str, Dimensions | None],
+    example: str | None,
+    remedy: str,
 ) -> NoReturn:
     """Refuses a model whose batch nobody knows; `example` is one of several that it could be."""
     inputs = [f"{input} {written(shape)}" for input, shape in shapes.items()]

@@ -290,7 +290,10 @@ class OpenvinoLook(ModelLook):
     """
 
     def __init__(
-        self, given: Given, backend: str = AUTO, model: openvino.Model | None = None
+        self,
+        given: Given,
+        backend: str = AUTO,
+        model: openvino.Model | None = None,
     ) -> None:
         super().__init__(given, backend)
         self._model = model

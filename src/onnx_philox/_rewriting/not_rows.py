@@ -219,7 +219,13 @@ def unproved(
     return NotRowsError(title, what, written(shape), allowed, (name,), because=because)
 
 
-def out_of_order(title: str, name: str, culprit: Culprit, batch: str, place: Place) -> NotRowsError:
+def out_of_order(
+    title: str,
+    name: str,
+    culprit: Culprit,
+    batch: str,
+    place: Place,
+) -> NotRowsError:
     """A draw that is put out of order, or mixed, before it meets rows of the inputs in place."""
     what = "the rows of what it draws"
     allowed = (

@@ -181,7 +181,9 @@ class Rows(Protocol[RandomIn, BatchOf]):
 
 
 def prove_rows(
-    nodes: Sequence[Random], named: Collection[str], rows_of: Callable[[], Rows[Random, BatchOf]]
+    nodes: Sequence[Random],
+    named: Collection[str],
+    rows_of: Callable[[], Rows[Random, BatchOf]],
 ) -> tuple[BatchOf, list[Random]]:
     """Proves that random nodes draw rows of the batch, but for those that are named.
 
@@ -315,7 +317,10 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     warn_of_doubts(nodes)
     left = tuple(each.record() for each in kept)
     report = Report(
-        kept=left, recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows
+        kept=left,
+        recorded=recorded.nodes,
+        seed=recorded.seed,
+        is_per_row=recorded.has_rows,
     )
     if not nodes:
         check_names(() if recorded.has_rows else asked.named or (), ())
@@ -337,5 +342,9 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
     format.replace(model, recorded, plan)
     return replace(
-        report, replaced=records, seed=seed, is_per_row=batch is not None, settled=settled
+        report,
+        replaced=records,
+        seed=seed,
+        is_per_row=batch is not None,
+        settled=settled,
     )

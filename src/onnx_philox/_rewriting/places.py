@@ -62,7 +62,11 @@ class Products:
         return self.computed(("sum", sum(numbers), *named), named, is_signed=is_signed)
 
     def computed(
-        self, place: Hashable, dimensions: Iterable[Dimension], *, is_signed: bool = False
+        self,
+        place: Hashable,
+        dimensions: Iterable[Dimension],
+        *,
+        is_signed: bool = False,
     ) -> Dimension:
         """A name for a dimension that is computed of others; None where one is not known.
 

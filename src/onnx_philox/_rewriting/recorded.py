@@ -115,5 +115,9 @@ def refuse_name(name: str, renamed_by: str) -> NoReturn:
     """Refuses a tensor that has the name of the state or of the next one, but is none."""
     allowed = "one that an earlier rewrite made, since a rewrite gives this name to a state"
     checks.refuse(
-        OWNER, f"the tensor {name!r}", "another tensor", allowed, f"Rename it: {renamed_by}."
+        OWNER,
+        f"the tensor {name!r}",
+        "another tensor",
+        allowed,
+        f"Rename it: {renamed_by}.",
     )

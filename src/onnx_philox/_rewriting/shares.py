@@ -49,7 +49,9 @@ MADE_UP_FOR = replace(
     BERNOULLI, doubt="p is computed as 1 - x, by which an exporter may have made up for that"
 )
 INLINED = Share(
-    "the comparison", "1 - p", "a tool inlined a Bernoulli, which ONNX says is 1 with probability p"
+    "the comparison",
+    "1 - p",
+    "a tool inlined a Bernoulli, which ONNX says is 1 with probability p",
 )
 INLINED_NAME = "X_random"
 """In the name of the uniform number, as the body that ONNX publishes calls it."""

@@ -17,7 +17,12 @@ from onnx_philox._runtimes.port import Port
 
 
 def of_seed(
-    generator: Generator, owner: str, seed: Any, *, rows: range | None = None, run: int = 0
+    generator: Generator,
+    owner: str,
+    seed: Any,
+    *,
+    rows: range | None = None,
+    run: int = 0,
 ) -> NDArray[np.uint32]:
     """The state of a seed, or one for each of these rows of a generator that numbers rows.
 
@@ -41,7 +46,10 @@ def of_seed(
 
 
 def of_seeds(
-    generator: Generator, seeds: Sequence[int] | NDArray[np.uint64], *, run: int = 0
+    generator: Generator,
+    seeds: Sequence[int] | NDArray[np.uint64],
+    *,
+    run: int = 0,
 ) -> NDArray[np.uint32]:
     """A state for each row, of a seed of its own: uint32 [rows, words].
 

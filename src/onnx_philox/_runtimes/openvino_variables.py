@@ -89,7 +89,10 @@ class Initial:
 
     @classmethod
     def of_source(
-        cls, core: ov.Core, source: ov.Model | None, states: Sequence[ov.VariableState]
+        cls,
+        core: ov.Core,
+        source: ov.Model | None,
+        states: Sequence[ov.VariableState],
     ) -> Initial:
         """What the variables of a compiled model hold, by the model that it was made from.
 

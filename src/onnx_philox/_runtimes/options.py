@@ -117,7 +117,10 @@ class OpenVinoOptions(Options):
 
 
 def read_options(
-    kind: type[Options], given: Mapping[str, Any], own: Collection[str], others: Mapping[str, str]
+    kind: type[Options],
+    given: Mapping[str, Any],
+    own: Collection[str],
+    others: Mapping[str, str],
 ) -> Options:
     """The options that a user gives.
 

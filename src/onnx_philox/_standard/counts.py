@@ -77,7 +77,10 @@ def per_row(
 
 
 def known_per_row(
-    rows: int | None, dimensions: Dimensions | None, *, is_by_row: bool
+    rows: int | None,
+    dimensions: Dimensions | None,
+    *,
+    is_by_row: bool,
 ) -> int | None:
     """The number that `per_row` makes, if a run does not have to show it."""
     if dimensions is None:

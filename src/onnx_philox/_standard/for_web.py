@@ -23,7 +23,8 @@ _VERSION = 1
 
 
 def for_web(
-    model: onnx.ModelProto, convert: Callable[[onnx.ModelProto], onnx.ModelProto]
+    model: onnx.ModelProto,
+    convert: Callable[[onnx.ModelProto], onnx.ModelProto],
 ) -> onnx.ModelProto:
     """A model whose draws a page can show, given what converts draws to nodes for ONNX Runtime.
 

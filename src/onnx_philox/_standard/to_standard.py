@@ -47,7 +47,10 @@ OTHERS_READ = (
 
 
 def to_standard_nodes(
-    model: Model, *, target: str = "onnxruntime", inexact: str = "refuse"
+    model: Model,
+    *,
+    target: str = "onnxruntime",
+    inexact: str = "refuse",
 ) -> onnx.ModelProto:
     """Replaces every node of this package by nodes of ONNX's own domain, which draw the same bits.
 

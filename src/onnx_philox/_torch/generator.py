@@ -83,7 +83,10 @@ class TorchGenerator(Generator):
 
         # A state has seeds of its own, and no rule of Philox fills.
         return lambda state, _seeds, values, distribution, _fill, *outs: torch_draw.draw_from(
-            state, values, distribution, *outs
+            state,
+            values,
+            distribution,
+            *outs,
         )
 
     def rewriting(self) -> Any:

@@ -76,5 +76,9 @@ def _try_python_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
 def _try_extensions(options: ort.SessionOptions) -> ort.SessionOptions | None:
     # An operator that every release of onnxruntime-extensions has.
     return _trial.try_node(
-        options, "ai.onnx.contrib", "StringLength", [("x", _STRING)], [("y", I64.onnx)]
+        options,
+        "ai.onnx.contrib",
+        "StringLength",
+        [("x", _STRING)],
+        [("y", I64.onnx)],
     )

@@ -206,7 +206,10 @@ class _Rewriter:
             )
 
     def _refuse_unknown(
-        self, op: Operator, declared: Input, allowed: Sequence[ElementType]
+        self,
+        op: Operator,
+        declared: Input,
+        allowed: Sequence[ElementType],
     ) -> NoReturn:
         carried = []
         for type_ in allowed:
@@ -243,7 +246,10 @@ class _Rewriter:
         return cast.outputs[0]
 
     def _left_out(
-        self, python: _python_ops.PythonOp, declared: Input, state: NDArray[np.uint32]
+        self,
+        python: _python_ops.PythonOp,
+        declared: Input,
+        state: NDArray[np.uint32],
     ) -> ir.Value:
         """What stands for an input that a node leaves out: this state, or an empty tensor."""
         index = python.operator.inputs.index(declared)

@@ -81,7 +81,9 @@ class PythonOp:
 
 
 def python_op(
-    op: Operator, values: ElementType, given: Mapping[str, ElementType | None]
+    op: Operator,
+    values: ElementType,
+    given: Mapping[str, ElementType | None],
 ) -> PythonOp:
     """The Python op for values of this type that needs the fewest casts of the given inputs."""
     inputs = []
@@ -161,7 +163,10 @@ def _declare(python: PythonOp) -> None:
         for a in op.attributes
     }
     declare = onnx_op(
-        op_type=f"{DOMAIN}::{python.name}", inputs=inputs, outputs=outputs, attrs=attributes
+        op_type=f"{DOMAIN}::{python.name}",
+        inputs=inputs,
+        outputs=outputs,
+        attrs=attributes,
     )
     declare(_body(python))
 
@@ -212,7 +217,9 @@ def _check_room(op: Operator, results: tuple[np.ndarray[Any, Any], ...]) -> None
 
 
 def _nothing(
-    python: PythonOp, inputs: dict[str, Any], attributes: dict[str, Any]
+    python: PythonOp,
+    inputs: dict[str, Any],
+    attributes: dict[str, Any],
 ) -> tuple[np.ndarray[Any, Any], ...]:
     """Outputs of a refused call: no values, and the state not advanced."""
     # Of the requested rank: ONNX Runtime logs a warning for any other.

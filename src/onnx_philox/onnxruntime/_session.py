@@ -36,7 +36,11 @@ class SessionBackend(_backends.Backend, Protocol):
     """A backend of ONNX Runtime."""
 
     def plan(
-        self, model: Model | None, options: ort.SessionOptions | None, *, cuda: bool = False
+        self,
+        model: Model | None,
+        options: ort.SessionOptions | None,
+        *,
+        cuda: bool = False,
     ) -> SessionPlan:
         """Prepares a model; raises InvalidArgument for bad input."""
 
@@ -99,7 +103,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         try:
             with self._plan.loading():
                 super().__init__(
-                    self._plan.model, self._plan.options, providers, provider_options, **kwargs
+                    self._plan.model,
+                    self._plan.options,
+                    providers,
+                    provider_options,
+                    **kwargs,
                 )
         except Exception as error:
             _refuse_model(given, error)
@@ -108,7 +116,9 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         self._of_one = [i.name for i in self.get_inputs() if takes_one_number(i.shape)]
 
     def set_providers(
-        self, providers: Sequence[Any] | None = None, provider_options: Any = None
+        self,
+        providers: Sequence[Any] | None = None,
+        provider_options: Any = None,
     ) -> None:
         """As ONNX Runtime's; it loads the model again."""
         # ONNX Runtime loads what its attribute names, and users expect to read there what they
@@ -138,7 +148,10 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         return [x for x, i in pairs if i.name not in self._plan.hidden_inputs]
 
     def run(
-        self, output_names: Names, input_feed: Feed, run_options: RunOptions = None
+        self,
+        output_names: Names,
+        input_feed: Feed,
+        run_options: RunOptions = None,
     ) -> list[Any]:
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
         input_feed = _feeds.with_arrays(input_feed, self._of_one)
@@ -195,7 +208,10 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         return _feeds.IOBinding(self)
 
     def run_with_ort_values(
-        self, output_names: Names, input_dict_ort_values: Feed, run_options: RunOptions = None
+        self,
+        output_names: Names,
+        input_dict_ort_values: Feed,
+        run_options: RunOptions = None,
     ) -> list[Any]:
         """As ONNX Runtime's."""
         self._check_feed(input_dict_ort_values)
@@ -238,7 +254,12 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 feeds = all_feeds
                 feed_names = [*feed_names, *hidden]
             super().run_with_ortvaluevector(
-                run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
+                run_options,
+                feed_names,
+                feeds,
+                fetch_names,
+                fetches,
+                fetch_devices,
             )
 
     @contextmanager
@@ -325,7 +346,9 @@ def _check_keywords(given: Mapping[str, Any]) -> None:
 
 
 def _check_cuda(
-    cuda: bool, providers: Sequence[Any] | None, options: ort.SessionOptions | None
+    cuda: bool,
+    providers: Sequence[Any] | None,
+    options: ort.SessionOptions | None,
 ) -> None:
     _native_backend.check_cuda(_OWNER, cuda)
     # Before 1.22, ONNX Runtime's options have no providers.

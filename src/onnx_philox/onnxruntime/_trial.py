@@ -37,7 +37,10 @@ def try_node(
     with LOCK, _without_traces(options):
         try:
             session = _Session(
-                model, options, providers=["CPUExecutionProvider"], enable_fallback=0
+                model,
+                options,
+                providers=["CPUExecutionProvider"],
+                enable_fallback=0,
             )
         except Exception:
             # An unknown operator is ONNX Runtime's Fail. The session that the user wants will meet
@@ -61,7 +64,11 @@ def _without_traces(options: ort.SessionOptions) -> Iterator[None]:
 
 
 def _model(
-    domain: str, op_type: str, inputs: Ports, outputs: Ports, attributes: dict[str, int | str]
+    domain: str,
+    op_type: str,
+    inputs: Ports,
+    outputs: Ports,
+    attributes: dict[str, int | str],
 ) -> bytes:
     """The messages of onnx.proto; importing onnx takes longer than the trial."""
 

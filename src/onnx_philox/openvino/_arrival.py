@@ -23,7 +23,12 @@ Arrived = ElementType | np.dtype[Any] | None
 """The type of an input as the plugin hands it over; None for one that is not known."""
 
 
-def check_type(op: Operator, declared: Input, values: ElementType, arrived: Arrived) -> None:
+def check_type(
+    op: Operator,
+    declared: Input,
+    values: ElementType,
+    arrived: Arrived,
+) -> None:
     """Refuses an input that is no constant, of a type that the plugin narrows.
 
     A top_k beyond int32 is a stated limit, as a dimension is.

@@ -52,7 +52,10 @@ def _is_constant(output: ov.Output) -> bool:
 
 
 def altered(
-    output: ov.Output, drawn: NDArray[Any], *, has_left: bool
+    output: ov.Output,
+    drawn: NDArray[Any],
+    *,
+    has_left: bool,
 ) -> tuple[str, str, str] | None:
     """What the plugin would alter in numbers that leave their graph, or left it before.
 

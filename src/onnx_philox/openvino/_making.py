@@ -51,7 +51,12 @@ def make(op: Operator, arguments: Mapping[str, Any]) -> ov.Node:
     return node
 
 
-def _input(op: Operator, declared: Input, given: Any, values: ElementType) -> ov.Output:
+def _input(
+    op: Operator,
+    declared: Input,
+    given: Any,
+    values: ElementType,
+) -> ov.Output:
     if isinstance(given, ov.Node):
         return given.output(0)
     if isinstance(given, ov.Output):

@@ -106,7 +106,9 @@ def narrowings(type_: ElementType) -> tuple[ElementType, ...]:
 
 
 def computed_type(
-    op: Operator, values: ElementType, sources: dict[str, ov.Output]
+    op: Operator,
+    values: ElementType,
+    sources: dict[str, ov.Output],
 ) -> ElementType | np.dtype[Any] | None:
     """The type in which the plugin computes with values of a declared type.
 
@@ -153,7 +155,10 @@ def numbers_of(op: Operator, sources: Mapping[str, ov.Output]) -> list[tuple[Inp
 
 
 def arrived_type(
-    declared: Input, source: ov.Output, *, is_signed: bool
+    declared: Input,
+    source: ov.Output,
+    *,
+    is_signed: bool,
 ) -> ElementType | np.dtype[Any] | None:
     """The type of an input; that of words for a state that is declared int32."""
     arrived = arrays.element_type(source.get_element_type())
@@ -206,7 +211,10 @@ def narrowed_text(
 
 
 def has_narrowed_integers(
-    op: Operator, sources: Mapping[str, ov.Output], *, is_signed: bool
+    op: Operator,
+    sources: Mapping[str, ov.Output],
+    *,
+    is_signed: bool,
 ) -> bool:
     """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
 

@@ -29,7 +29,12 @@ def rounded_behind(node: Any, so_far: ElementType | None, past: Past) -> Element
     return _type_behind(node.output(0)) if is_wide else None
 
 
-def visited(node: Any, visitor: Any, rounded: ElementType | None, past: Past) -> ElementType | None:
+def visited(
+    node: Any,
+    visitor: Any,
+    rounded: ElementType | None,
+    past: Past,
+) -> ElementType | None:
     """Shows the type to IR, in both directions, where no other nodes say it."""
     is_read = Past.VALIDATED not in past
     if not is_read and (rounded is None or not is_transformed(node)):

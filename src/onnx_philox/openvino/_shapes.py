@@ -43,7 +43,10 @@ def values_shape(
 
 
 def _given_shape(
-    op: Operator, values: ElementType, source: ov.Output, shape: NDArray[Any] | None
+    op: Operator,
+    values: ElementType,
+    source: ov.Output,
+    shape: NDArray[Any] | None,
 ) -> ov.PartialShape:
     if shape is not None:
         dimensions = shape.tolist()

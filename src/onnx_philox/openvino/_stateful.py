@@ -127,7 +127,8 @@ def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
 
 
 def _initial(
-    given: GeneratorState | ArrayLike | None, shape: ov.PartialShape
+    given: GeneratorState | ArrayLike | None,
+    shape: ov.PartialShape,
 ) -> NDArray[np.uint32]:
     remedy = "Pass PhiloxState.for_run(seed), or row_states(...) where each row has a state."
     dims = known_dimensions(shape) or (None,)

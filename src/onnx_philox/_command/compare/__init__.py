@@ -112,7 +112,10 @@ def _settings(precision: str | None, device: str | None) -> Settings:
 
 
 def _load_ir(
-    seen: ModelLook, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
+    seen: ModelLook,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -145,7 +148,10 @@ def _load_ir(
 
 
 def _load(
-    seen: ModelLook, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
+    seen: ModelLook,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
 ) -> tuple[LoadedModel, LoadedModel]:
     loading.check_once("--precision", precisions, "for an ONNX file")
     save = "Give one of them, or save the model as an OpenVINO IR."

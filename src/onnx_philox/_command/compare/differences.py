@@ -60,7 +60,10 @@ class Difference:
 
 
 def of_run(
-    one: Arrays, other: Arrays, drawn: Mapping[str, str], by: Tolerances
+    one: Arrays,
+    other: Arrays,
+    drawn: Mapping[str, str],
+    by: Tolerances,
 ) -> list[Difference]:
     """Compares all outputs of a run in two runtimes; an output that is in one alone differs.
 
@@ -71,7 +74,11 @@ def of_run(
 
 
 def _of(
-    name: str, x: NDArray[Any] | None, y: NDArray[Any] | None, operator: str | None, by: Tolerances
+    name: str,
+    x: NDArray[Any] | None,
+    y: NDArray[Any] | None,
+    operator: str | None,
+    by: Tolerances,
 ) -> Difference:
     if operator is None:
         kind = COMPUTED

@@ -58,7 +58,10 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
 
 
 def inspect_model(
-    seen: AnyLook, *, shows_all: bool = False, progress: Progress = ignore
+    seen: AnyLook,
+    *,
+    shows_all: bool = False,
+    progress: Progress = ignore,
 ) -> Inspection:
     """The same of a file at which somebody looks already; nothing else may be asked of it then."""
     given = seen.given

@@ -86,7 +86,11 @@ def behind(*, is_subtracted: bool, factor: float | None) -> Behind | None:
 
 
 def build(
-    node: ir.Node, model: ir.Model, types: Types, *, followed_by: Behind | None = None
+    node: ir.Node,
+    model: ir.Model,
+    types: Types,
+    *,
+    followed_by: Behind | None = None,
 ) -> Probe:
     """The probe of a node; of f32 where `types` does not know a type.
 
@@ -199,7 +203,10 @@ def _model(
 
 
 def _right_of(
-    follower: Behind, type_: ir.DataType, drawn: ir.Value, computed: ir.Value
+    follower: Behind,
+    type_: ir.DataType,
+    drawn: ir.Value,
+    computed: ir.Value,
 ) -> list[ir.Node]:
     """A constant, and the node that has it on the left and a draw on the right."""
     number = ir.tensor(np.array(follower.left).astype(type_.numpy()))
@@ -246,7 +253,12 @@ def _is_argument(value: ir.Value) -> bool:
     return tensor is not None and tensor.size <= _LARGEST_ARGUMENT
 
 
-def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None) -> NDArray[Any]:
+def _array(
+    node: ir.Node,
+    value: ir.Value,
+    index: int,
+    type_: ir.DataType | None,
+) -> NDArray[Any]:
     """The array that the copy gets for an input."""
     if index == 2:
         return np.array(True)

@@ -36,7 +36,10 @@ def table(runtimes: Sequence[Trials], found: Sequence[InspectedNode], *, shows_a
 
 
 def _rows(
-    runtime: Trials, found: Sequence[InspectedNode], *, shows_all: bool
+    runtime: Trials,
+    found: Sequence[InspectedNode],
+    *,
+    shows_all: bool,
 ) -> Iterator[tuple[str, Text]]:
     nodes: dict[str, dict[Sentence, list[InspectedNode]]] = {}
     for each in found:

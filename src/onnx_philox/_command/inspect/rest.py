@@ -162,7 +162,12 @@ def _of_shape_input(output: ir.Value, dtype: ir.DataType) -> None:
     _replace(output, given, dtype, None)
 
 
-def _stand_in(model: ir.Model, value: ir.Value, dtype: ir.DataType, shape: _Shape) -> None:
+def _stand_in(
+    model: ir.Model,
+    value: ir.Value,
+    dtype: ir.DataType,
+    shape: _Shape,
+) -> None:
     """Puts an input of the model in a value's place, which every subgraph sees."""
     given = ir.Value(name=f"onnx_philox.{value.name}.{len(model.graph.inputs)}")
     model.graph.inputs.append(given)
@@ -176,7 +181,12 @@ def _stand_in(model: ir.Model, value: ir.Value, dtype: ir.DataType, shape: _Shap
     _replace(value, given, dtype, shape)
 
 
-def _replace(value: ir.Value, by: ir.Value, dtype: ir.DataType, shape: _Shape) -> None:
+def _replace(
+    value: ir.Value,
+    by: ir.Value,
+    dtype: ir.DataType,
+    shape: _Shape,
+) -> None:
     by.type = ir.TensorType(dtype)
     by.shape = None
     if shape is not None:

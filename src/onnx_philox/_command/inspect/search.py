@@ -106,7 +106,10 @@ def also_in_words(states: Sequence[str]) -> str:
 
 
 def state_in_words(
-    name: str | None, seed: int | None, generator: Generator, streams: Streams | None
+    name: str | None,
+    seed: int | None,
+    generator: Generator,
+    streams: Streams | None,
 ) -> str:
     """Where nodes get their state: the input of this name, or a constant of this seed."""
     if name is None:

@@ -102,7 +102,11 @@ Tell = Callable[[str], None]
 
 
 def run(
-    probes: Sequence[Probe], progress: Progress, rest: Rest | None = None, *, of_ir: bool = False
+    probes: Sequence[Probe],
+    progress: Progress,
+    rest: Rest | None = None,
+    *,
+    of_ir: bool = False,
 ) -> list[Trials]:
     """Tries each probe in each runtime; equal probes once. Those of an IR only where it loads.
 
@@ -270,7 +274,12 @@ class _Worker:
 _DRAWS_ONCE = (Behaviour.OTHER_IN_EACH_SESSION, Behaviour.SAME_IN_EACH_RUN)
 
 
-def frozen(runtime: str, trial: Trial, is_subtracted: bool, is_read_elsewhere: bool) -> list[Said]:
+def frozen(
+    runtime: str,
+    trial: Trial,
+    is_subtracted: bool,
+    is_read_elsewhere: bool,
+) -> list[Said]:
     """What to say of a node that a runtime drew once, since a Subtract follows it."""
     row = probed.FROZEN_IN_PART if is_read_elsewhere else probed.FROZEN
     if not is_subtracted or runtime not in row.seen_in:
@@ -297,7 +306,13 @@ def _verdict(probe: Probe, answer: dict[str, str]) -> Trial | None:
     return None
 
 
-def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats: bool) -> Trial:
+def _trial(
+    probe: Probe,
+    here: dict[str, str],
+    there: dict[str, str],
+    *,
+    repeats: bool,
+) -> Trial:
     """What the answers of two processes say together, and what two nodes in one model drew.
 
     Whether those of the user's model repeat each other depends on the shapes and nodes around them.

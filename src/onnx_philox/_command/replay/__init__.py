@@ -162,14 +162,21 @@ def _settings(runtime: str, written: document.Record, *, shows_drawn: bool = Tru
 
 
 def _load(
-    seen: ModelLook, runtime: str, written: document.Record, *, shows_drawn: bool = True
+    seen: ModelLook,
+    runtime: str,
+    written: document.Record,
+    *,
+    shows_drawn: bool = True,
 ) -> LoadedModel:
     settings = _settings(runtime, written, shows_drawn=shows_drawn)
     return loading.load_model(seen, runtime, settings)
 
 
 def _inputs(
-    written: document.Record, given: Sequence[str], known: Sequence[Port], state: str
+    written: document.Record,
+    given: Sequence[str],
+    known: Sequence[Port],
+    state: str,
 ) -> Arrays:
     """The recorded inputs: as given now, from the record, made up again, or from their files."""
     feeds = given_inputs.read_inputs(given, known, state)

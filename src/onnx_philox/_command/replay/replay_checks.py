@@ -53,7 +53,9 @@ class Check:
 
 
 def of_model(
-    written: Record, found: Mapping[str, Any], streams: Mapping[str, Any] | None
+    written: Record,
+    found: Mapping[str, Any],
+    streams: Mapping[str, Any] | None,
 ) -> Iterator[Check]:
     """The model's file, those beside it, and its random nodes."""
     recorded = written["model"]
@@ -66,7 +68,9 @@ def of_model(
 
 
 def of_runtime(
-    written: Record, loaded: LoadedModel, versions: Mapping[str, str]
+    written: Record,
+    loaded: LoadedModel,
+    versions: Mapping[str, str],
 ) -> Iterator[Check]:
     """What ran it, where that differs: of other versions, outputs may be rounded in another way.
 
@@ -164,7 +168,11 @@ def _of_source(entry: Record) -> Iterator[Check]:
 
 
 def of_run(
-    run: Record, outputs: list[Hash], next_state: str | None, *, is_same_runtime: bool
+    run: Record,
+    outputs: list[Hash],
+    next_state: str | None,
+    *,
+    is_same_runtime: bool,
 ) -> Iterator[Check]:
     """The outputs of a run."""
     number = run["run"]
@@ -195,7 +203,8 @@ def of_state(run: Record, *, takes_state: bool) -> Iterator[Check]:
 
 
 def _of_streams(
-    recorded: Mapping[str, Any] | None, found: Mapping[str, Any] | None
+    recorded: Mapping[str, Any] | None,
+    found: Mapping[str, Any] | None,
 ) -> Iterator[Check]:
     """The random nodes: one check if they are equal, else one for each key that is not."""
     if recorded is not None and found is not None:
@@ -219,7 +228,11 @@ def _plain(streams: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_type(
-    run: int | None, kind: str, entry: Record, type: str, shape: Sequence[int]
+    run: int | None,
+    kind: str,
+    entry: Record,
+    type: str,
+    shape: Sequence[int],
 ) -> Iterator[Check]:
     said = f"{entry['type']} {shape_name(entry['shape'])}"
     is_now = f"{type} {shape_name(shape)}"

@@ -140,7 +140,12 @@ def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     return read
 
 
-def _record(path: Path, served: ModelLook, report: ModelRuns, wanted: WantedRuns) -> None:
+def _record(
+    path: Path,
+    served: ModelLook,
+    report: ModelRuns,
+    wanted: WantedRuns,
+) -> None:
     """Writes the record of a report.
 
     Raises:

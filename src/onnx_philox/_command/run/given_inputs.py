@@ -262,7 +262,13 @@ class StatePorts:
         shape = self.port.shape or ()
         return len(shape) == 2 and not isinstance(shape[0], int) and self.is_rewritten
 
-    def first(self, seed: Seed, run: int, ports: Iterable[Port], arrays: Arrays) -> NDArray[Any]:
+    def first(
+        self,
+        seed: Seed,
+        run: int,
+        ports: Iterable[Port],
+        arrays: Arrays,
+    ) -> NDArray[Any]:
         """The state of a seed in a run; in the first one, where its generator counts none.
 
         Of a state for each row that is one for each of rows 0, 1, ..., as many as the other inputs

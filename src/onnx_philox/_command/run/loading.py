@@ -42,7 +42,10 @@ class Settings:
 
 
 def check_once(
-    option: str, given: Sequence[str], where: str, remedy: str = "Give one of them."
+    option: str,
+    given: Sequence[str],
+    where: str,
+    remedy: str = "Give one of them.",
 ) -> None:
     """Refuses an option that is given several times.
 

@@ -298,7 +298,13 @@ def _seeded_draws() -> list[Case]:
         for type_ in types:
             draws = [
                 Example(
-                    shape, type_, operators.RANDOM_UNIFORM, bounds, key, stream, is_shape_fed=True
+                    shape,
+                    type_,
+                    operators.RANDOM_UNIFORM,
+                    bounds,
+                    key,
+                    stream,
+                    is_shape_fed=True,
                 )
                 for shape, key, stream in _SEEDED
             ]

@@ -158,7 +158,14 @@ def _difference(
     value = str(got.flat[element])
     bits = _hex(got, element)
     return FirstDifference(
-        str(vector.example), name, index, element, expected, expected_hex, value, bits
+        str(vector.example),
+        name,
+        index,
+        element,
+        expected,
+        expected_hex,
+        value,
+        bits,
     )
 
 

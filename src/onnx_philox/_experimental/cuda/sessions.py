@@ -31,7 +31,10 @@ def is_left_to_the_cpu(error: Exception) -> bool:
 
 
 def load(
-    model: onnx.ModelProto, on: Sequence[str] = PROVIDERS, *, is_strict: bool = True
+    model: onnx.ModelProto,
+    on: Sequence[str] = PROVIDERS,
+    *,
+    is_strict: bool = True,
 ) -> InferenceSession:
     """A session of those providers that are here.
 

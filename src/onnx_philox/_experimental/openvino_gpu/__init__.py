@@ -14,7 +14,10 @@ from onnx_philox._experimental.openvino_gpu.lowering import lowered
 
 
 def compile_for_gpu(
-    core: ov.Core, model: ov.Model, device: str, config: dict[str, Any]
+    core: ov.Core,
+    model: ov.Model,
+    device: str,
+    config: dict[str, Any],
 ) -> ov.CompiledModel:
     """Compiles a model whose nodes this package's kernels draw; it is not changed.
 

@@ -142,7 +142,9 @@ def _check_batch(model: ir.Model, said: str) -> None:
 
 
 def _replace(
-    model: ir.Model, recorded: Recorded[ir.Value], plan: order.Plan[Replaceable, Batch]
+    model: ir.Model,
+    recorded: Recorded[ir.Value],
+    plan: order.Plan[Replaceable, Batch],
 ) -> None:
     graphs.import_onnx(model)
     seeded = [node for node in plan.nodes if node.seeds]

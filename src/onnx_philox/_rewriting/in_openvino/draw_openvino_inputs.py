@@ -88,7 +88,12 @@ def _input(drawn: DrawnInput, by_name: dict[str, ov.Node]) -> ov.Node:
     return parameter
 
 
-def _draw(drawn: DrawnInput, parameter: ov.Node, shape: ov.Output, number: int) -> ov.Output:
+def _draw(
+    drawn: DrawnInput,
+    parameter: ov.Node,
+    shape: ov.Output,
+    number: int,
+) -> ov.Output:
     """The draw in the place of an input."""
     type_ = parameter.get_element_type()
     known = arrays.element_type(type_)
@@ -111,7 +116,10 @@ def _draw(drawn: DrawnInput, parameter: ov.Node, shape: ov.Output, number: int) 
 
 
 def _shape(
-    drawn: DrawnInput, parameter: ov.Node, others: Sequence[ov.Node], model: ov.Model
+    drawn: DrawnInput,
+    parameter: ov.Node,
+    others: Sequence[ov.Node],
+    model: ov.Model,
 ) -> ov.Output:
     """The shape of a draw, int64.
 

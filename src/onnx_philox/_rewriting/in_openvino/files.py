@@ -31,7 +31,9 @@ def openvino_model_of(given: Given, backend: str = AUTO) -> ov.Model:
     except RuntimeError as error:
         said = _runtime_errors.sentence(str(error))
         openvino_ir.refuse(
-            given.owner, given.path, f"what OpenVINO does not read ({said.rstrip('.')})"
+            given.owner,
+            given.path,
+            f"what OpenVINO does not read ({said.rstrip('.')})",
         )
 
 

@@ -26,7 +26,14 @@ class DrawnRows(DrawnShape):
     """The tensor whose shape it has; None where that is computed."""
 
     @classmethod
-    def of(cls, node: ov.Node, key: str, shape: Dimensions | None, *, is_said: bool) -> DrawnRows:
+    def of(
+        cls,
+        node: ov.Node,
+        key: str,
+        shape: Dimensions | None,
+        *,
+        is_said: bool,
+    ) -> DrawnRows:
         """That of a node, given what tells its draw from others, and the shape of it."""
         kind = node.get_type_name()
         is_of_logits = kind == "Multinomial"

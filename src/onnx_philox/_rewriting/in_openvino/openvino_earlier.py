@@ -223,7 +223,9 @@ def _state(model: ov.Model, ours: tuple[Ours, ...], generator: Generator) -> Fou
 
 
 def _ours(
-    node: ov.Node, owners: tuple[graphs.Owner, ...], kept: frozenset[tuple[int, int, str, str]]
+    node: ov.Node,
+    owners: tuple[graphs.Owner, ...],
+    kept: frozenset[tuple[int, int, str, str]],
 ) -> Ours:
     attributes = node.get_attributes()
     output_type = str(attributes.get(OUTPUT_TYPE, ""))

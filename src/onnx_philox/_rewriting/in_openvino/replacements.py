@@ -186,7 +186,13 @@ class UniformNode:
         operator = operators.RANDOM_UNIFORM
         name = self.values.name
         return NewDraw(
-            self.site, operator, name, output, make, seeds=self.seeds, generator=self.generator
+            self.site,
+            operator,
+            name,
+            output,
+            make,
+            seeds=self.seeds,
+            generator=self.generator,
         )
 
 
@@ -209,7 +215,12 @@ def _check_runs_once(site: Site) -> None:
         site.refuse("its place", loop.label, allowed, "Rewrite the model without keep_seeds.")
 
 
-def _bound(site: Site, index: int, what: str, values: ElementType) -> NDArray[Any] | None:
+def _bound(
+    site: Site,
+    index: int,
+    what: str,
+    values: ElementType,
+) -> NDArray[Any] | None:
     array = constant(site.node.input_value(index))
     if array is None:
         if values in _ONLY_CONSTANT:

@@ -78,7 +78,10 @@ class Writer(Protocol):
 
 
 def written(
-    call: TorchCall, meaning: Callable[..., Any], w: Writer, given: Mapping[str, Any]
+    call: TorchCall,
+    meaning: Callable[..., Any],
+    w: Writer,
+    given: Mapping[str, Any],
 ) -> Any:
     """The nodes of a call.
 

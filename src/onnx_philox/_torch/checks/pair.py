@@ -236,7 +236,11 @@ class Pair:
         if len(rows) != 1:
             remedy = "Pass inputs with a row for each row of the batch."
             refuse(
-                self._owner, "the inputs", f"{sorted(rows)} rows", "of one number of rows", remedy
+                self._owner,
+                "the inputs",
+                f"{sorted(rows)} rows",
+                "of one number of rows",
+                remedy,
             )
         return rows.pop()
 

@@ -207,7 +207,8 @@ def _fill(
 
 
 def _box_muller(
-    first: NDArray[np.uint32], second: NDArray[np.uint32]
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Two normals of two words, by sine and by cosine."""
     u = first.astype(np.float32) * _UNIT + _UNIT / np.float32(2)

@@ -369,7 +369,9 @@ def engine_of(state: TorchState) -> mt19937.MersenneTwister:
 
 
 def state_after(
-    state: TorchState, engine: mt19937.MersenneTwister | None, normal: float | None
+    state: TorchState,
+    engine: mt19937.MersenneTwister | None,
+    normal: float | None,
 ) -> TorchState:
     """The state with the words of an engine that has drawn, if one has, and a cached normal."""
     array = state.to_array()

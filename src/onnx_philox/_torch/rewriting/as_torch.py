@@ -198,7 +198,9 @@ def _is_by_hand(random: Replaceable) -> bool:
 
 
 def _doubles(
-    random: Replaceable, op: Operator, given: Mapping[str, ir.Value]
+    random: Replaceable,
+    op: Operator,
+    given: Mapping[str, ir.Value],
 ) -> dict[str, NDArray[np.float64]] | None:
     """The doubles of a draw that f64 draws from the same words; None where the type holds them."""
     numbers = noted.noted(random.site.node)

@@ -51,7 +51,12 @@ def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[Change]:
     return found
 
 
-def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> list[Change]:
+def _of_output(
+    output: Watched,
+    number: int,
+    look: Verdicts,
+    least: Least,
+) -> list[Change]:
     """What differs in an output; that a run repeats the last where nothing else says it."""
     if not look.repeats[number]:
         return _Changed(output, number, look, least).found()
@@ -68,7 +73,13 @@ def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> li
 class _Changed:
     """What differs in an output: the whole, or the element that differs most, where few do."""
 
-    def __init__(self, output: Watched, number: int, look: Verdicts, least: Least) -> None:
+    def __init__(
+        self,
+        output: Watched,
+        number: int,
+        look: Verdicts,
+        least: Least,
+    ) -> None:
         self._output = output
         self._least = least
         self._is_inverted = look.is_inverted[number]
@@ -398,7 +409,13 @@ class _ChangesTogether:
     def _names(self, outputs: tuple[int, int]) -> list[str]:
         return [repr(self._runs.outputs[number].name) for number in outputs]
 
-    def _in_words(self, outputs: tuple[int, int], now: float, was: float, least: float) -> str:
+    def _in_words(
+        self,
+        outputs: tuple[int, int],
+        now: float,
+        was: float,
+        least: float,
+    ) -> str:
         """Two correlations, now and before."""
         one, other = self._names(outputs)
         which = f"values of {one}" if one == other else f"{one} and {other}"

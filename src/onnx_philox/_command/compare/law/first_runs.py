@@ -124,7 +124,14 @@ class Column:
     """The most frequent value; NaN where there is none."""
 
     @classmethod
-    def of(cls, values: Floats, by: Tolerances, *, is_float: bool, is_bool: bool) -> Column:
+    def of(
+        cls,
+        values: Floats,
+        by: Tolerances,
+        *,
+        is_float: bool,
+        is_bool: bool,
+    ) -> Column:
         """That of the pooled values of an element."""
         known = frequent(values, by, is_float=is_float)
         reach = np.zeros(len(known))

@@ -28,7 +28,12 @@ _STEP = 1.05
 """Numbers of runs are tried in such steps."""
 
 
-def is_shift_seen(shift: Floats, square: Floats, runs: int, exponent: float) -> Seen:
+def is_shift_seen(
+    shift: Floats,
+    square: Floats,
+    runs: int,
+    exponent: float,
+) -> Seen:
     """Whether a shift of a mean is seen in nine of ten tries.
 
     Args:
@@ -40,7 +45,13 @@ def is_shift_seen(shift: Floats, square: Floats, runs: int, exponent: float) -> 
     return _is_sum_seen(shift, square, runs, exponent)
 
 
-def is_scale_seen(more: Floats, square: Floats, moment: Floats, runs: int, exponent: float) -> Seen:
+def is_scale_seen(
+    more: Floats,
+    square: Floats,
+    moment: Floats,
+    runs: int,
+    exponent: float,
+) -> Seen:
     """Whether a factor of the deviations is seen in nine of ten tries.
 
     Args:
@@ -57,7 +68,13 @@ def is_scale_seen(more: Floats, square: Floats, moment: Floats, runs: int, expon
     return _is_sum_seen(apart, variance, runs, exponent)
 
 
-def is_share_seen(more: Floats, share: Floats, square: Floats, runs: int, exponent: float) -> Seen:
+def is_share_seen(
+    more: Floats,
+    share: Floats,
+    square: Floats,
+    runs: int,
+    exponent: float,
+) -> Seen:
     """Whether a difference of a share, in the direction of a half, is seen in nine of ten tries.
 
     Args:
@@ -85,7 +102,11 @@ def is_share_seen(more: Floats, share: Floats, square: Floats, runs: int, expone
 
 
 def is_correlation_seen(
-    correlation: Floats, kurtosis: Floats, disagreement: Floats, runs: int, exponent: float
+    correlation: Floats,
+    kurtosis: Floats,
+    disagreement: Floats,
+    runs: int,
+    exponent: float,
 ) -> Seen:
     """Whether a correlation of two columns, now without one, is seen in nine of ten tries.
 
@@ -115,7 +136,12 @@ def least_shift(square: Floats, runs: int, exponent: float) -> Floats:
     return _smallest(is_seen, np.shape(square), _LARGEST_SHIFT)
 
 
-def least_scale(square: Floats, moment: Floats, runs: int, exponent: float) -> Floats:
+def least_scale(
+    square: Floats,
+    moment: Floats,
+    runs: int,
+    exponent: float,
+) -> Floats:
     """The smallest factor above 1 that is seen; infinite where none is. See `is_scale_seen`."""
 
     def is_seen(more: Floats) -> Seen:
@@ -124,7 +150,12 @@ def least_scale(square: Floats, moment: Floats, runs: int, exponent: float) -> F
     return 1 + _smallest(is_seen, np.shape(square), LARGEST_SCALE)
 
 
-def least_share(share: Floats, square: Floats, runs: int, exponent: float) -> Floats:
+def least_share(
+    share: Floats,
+    square: Floats,
+    runs: int,
+    exponent: float,
+) -> Floats:
     """The smallest difference of a share that is seen; infinite where none is.
 
     See `is_share_seen`.
@@ -138,7 +169,12 @@ def least_share(share: Floats, square: Floats, runs: int, exponent: float) -> Fl
     return np.where(rare + found <= 1, found, np.inf)
 
 
-def least_correlation(kurtosis: Floats, disagreement: Floats, runs: int, exponent: float) -> Floats:
+def least_correlation(
+    kurtosis: Floats,
+    disagreement: Floats,
+    runs: int,
+    exponent: float,
+) -> Floats:
     """The smallest correlation that is seen, at most 1; infinite where even 1 is not.
 
     See `is_correlation_seen`.
@@ -171,7 +207,12 @@ def enough_runs(is_seen: Callable[[int], bool], few: int, most: int) -> int | No
     return None
 
 
-def _is_sum_seen(mean: Floats, variance: Floats, runs: int, exponent: float) -> Seen:
+def _is_sum_seen(
+    mean: Floats,
+    variance: Floats,
+    runs: int,
+    exponent: float,
+) -> Seen:
     """Whether nine of ten sums of differences of this mean and variance reach an exponent."""
     unlucky = runs * mean - _TENTH * np.sqrt(runs * variance)
     squares = runs * (variance + np.square(mean))

@@ -43,7 +43,11 @@ class FedInputs:
     """
 
     def __init__(
-        self, inputs: Sequence[Port], draw: Mapping[str, str], others: Sequence[Port], seed: int
+        self,
+        inputs: Sequence[Port],
+        draw: Mapping[str, str],
+        others: Sequence[Port],
+        seed: int,
     ) -> None:
         self._random = np.random.default_rng([_KEY, seed])
         self._own = [port for port in inputs if port.name not in draw]
@@ -77,7 +81,9 @@ class FedInputs:
 
 
 def _fed_inputs(
-    inputs: Sequence[Port], draw: Mapping[str, str], others: Sequence[Port]
+    inputs: Sequence[Port],
+    draw: Mapping[str, str],
+    others: Sequence[Port],
 ) -> list[FedInput]:
     by_name = {port.name: port for port in inputs}
     found = []
@@ -102,7 +108,11 @@ class FedServing(Serving):
     """
 
     def __init__(
-        self, loaded: LoadedModel, wanted: WantedRuns, inside: Inside, noise: FedInputs
+        self,
+        loaded: LoadedModel,
+        wanted: WantedRuns,
+        inside: Inside,
+        noise: FedInputs,
     ) -> None:
         super().__init__(loaded, wanted, inside, ports=noise.others)
         self._noise = noise

@@ -143,7 +143,13 @@ class Watched:
     usual_shape: Shape
     """The most frequent one of the first runs."""
 
-    def __init__(self, name: str, first: NDArray[Any], most: int, by: Tolerances) -> None:
+    def __init__(
+        self,
+        name: str,
+        first: NDArray[Any],
+        most: int,
+        by: Tolerances,
+    ) -> None:
         self.name = name
         self.type = first.dtype
         self.shape = first.shape

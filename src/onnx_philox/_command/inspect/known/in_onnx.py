@@ -38,7 +38,13 @@ _WITHOUT_KERNELS = 22
 _HOLDS_31_BITS = ir.DataType.UINT32
 
 
-def said(met: Met, among: MetNodes, runtime: str, *, is_drawn: bool) -> Iterator[Said]:
+def said(
+    met: Met,
+    among: MetNodes,
+    runtime: str,
+    *,
+    is_drawn: bool,
+) -> Iterator[Said]:
     """What to say of a node in a runtime, which draws it or does not load it."""
     if not met.is_of_onnx:
         return

@@ -97,7 +97,9 @@ class ModelRunner(Runner):
 
 
 def select(
-    runtimes: Sequence[str] = (), backends: Sequence[str] = (), device: str | None = None
+    runtimes: Sequence[str] = (),
+    backends: Sequence[str] = (),
+    device: str | None = None,
 ) -> list[Runner | Absent]:
     """The runners of the chosen runtimes and backends, and why others are not there.
 

@@ -97,7 +97,13 @@ def _own_model(example: Example) -> Any:
         for bound in example.arguments.values()
     )
     node = opset8.random_uniform(
-        shape, low, high, example.type.name, example.global_seed, example.op_seed, example.alignment
+        shape,
+        low,
+        high,
+        example.type.name,
+        example.global_seed,
+        example.op_seed,
+        example.alignment,
     )
     shape.output(0).set_names({"shape"})
     node.output(0).set_names({"values"})

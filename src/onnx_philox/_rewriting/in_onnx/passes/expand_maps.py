@@ -141,7 +141,10 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
         empty.append(value)
     del node.attributes["body"]
     loop_outputs = around.node(
-        "Loop", [count, always, *empty], {"body": body}, outputs=len(node.outputs)
+        "Loop",
+        [count, always, *empty],
+        {"body": body},
+        outputs=len(node.outputs),
     )
     loop = around.nodes[-1]
     loop.name = node.name

@@ -292,7 +292,8 @@ def _version(node: ir.Node, opset: int | None) -> Version | None:
 
 
 def _reader(
-    node: ir.Node, opset: int | None
+    node: ir.Node,
+    opset: int | None,
 ) -> tuple[Version | None, Callable[[Site, Types], Replacement] | None]:
     """ONNX's version of a random node, and what reads it; None where there is none."""
     version = _version(node, opset)

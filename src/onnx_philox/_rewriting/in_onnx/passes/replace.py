@@ -175,7 +175,9 @@ class Replace:
         """Replaces all nodes of a model."""
         for carried in nodes:
             emitter = Emitter(
-                self._names, onnx_opset_of(model.opset_imports), carried.random.prefix
+                self._names,
+                onnx_opset_of(model.opset_imports),
+                carried.random.prefix,
             )
             self._replace(model, carried, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION

@@ -110,7 +110,9 @@ class Seeds:
         return replace(seeded, size=size)
 
     def loops_that_keep_pace(
-        self, random: Replaceable, seeded: Seeded
+        self,
+        random: Replaceable,
+        seeded: Seeded,
     ) -> frozenset[ir.Graph] | None:
         """The loops in which nodes that are tied begin each iteration at one state, or None.
 

@@ -124,7 +124,8 @@ def _cast(bits: RandomBits, node: ir.Node) -> RandomBits | None:
 
 
 def floats(
-    bits: RandomBits, uniform: FloatReplacement
+    bits: RandomBits,
+    uniform: FloatReplacement,
 ) -> tuple[FloatReplacement, RandomBits] | None:
     """The uniform floats that the nodes after integers make of them; None where they make none.
 
@@ -134,7 +135,8 @@ def floats(
 
 
 def _joined(
-    bits: RandomBits, uniform: FloatReplacement
+    bits: RandomBits,
+    uniform: FloatReplacement,
 ) -> tuple[FloatReplacement, RandomBits] | None:
     """Floats whose mantissa they are: `bits | 1.0`, cast bit by bit, and mostly less 1."""
     reader = only_reader(bits.value)
@@ -171,7 +173,8 @@ def _joined(
 
 
 def _scaled(
-    bits: RandomBits, uniform: FloatReplacement
+    bits: RandomBits,
+    uniform: FloatReplacement,
 ) -> tuple[FloatReplacement, RandomBits] | None:
     """Floats that they are divided by their count: at least as many as a uniform number can be."""
     reader = only_reader(bits.value)
@@ -196,7 +199,9 @@ def _scaled(
 
 
 def moved(
-    uniform: FloatReplacement, value: ir.Value, rank: int
+    uniform: FloatReplacement,
+    value: ir.Value,
+    rank: int,
 ) -> tuple[FloatReplacement, tuple[ir.Node, ...]]:
     """A uniform number of [0, 1) between the bounds that JAX gives it, and the nodes that do.
 

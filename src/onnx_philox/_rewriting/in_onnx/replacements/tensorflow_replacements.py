@@ -105,7 +105,10 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
         return cls(op, values, parameters, shape)
 
     def emit(
-        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+        self,
+        node: ir.Node,
+        emitter: Emitter,
+        draw: onnx_replacements.EmitDraw,
     ) -> list[ir.Value]:
         """See `Replacement`."""
         shape = 0 if self.shape is None else self.shape
@@ -161,7 +164,10 @@ class TruncatedNormalReplacement(onnx_replacements.TypedReplacement):
         return read
 
     def emit(
-        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+        self,
+        node: ir.Node,
+        emitter: Emitter,
+        draw: onnx_replacements.EmitDraw,
     ) -> list[ir.Value]:
         """See `Replacement`."""
         work, parameters = _standard_normal(self._work)
@@ -255,7 +261,10 @@ class RejectingReplacement(onnx_replacements.TypedReplacement):
         return cls(op, values, _shape(site, op))
 
     def emit(
-        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+        self,
+        node: ir.Node,
+        emitter: Emitter,
+        draw: onnx_replacements.EmitDraw,
     ) -> list[ir.Value]:
         """See `Replacement`."""
         (parameter,) = self.operator.parameters
@@ -309,7 +318,10 @@ class ShuffleReplacement:
         return cls(dtype)
 
     def emit(
-        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+        self,
+        node: ir.Node,
+        emitter: Emitter,
+        draw: onnx_replacements.EmitDraw,
     ) -> list[ir.Value]:
         """See `Replacement`."""
         given = input_of(node, 0)
@@ -339,7 +351,11 @@ def _read_multinomial(site: Site, types: Types) -> onnx_replacements.Replacement
     dtype = _attribute(site, "output_dtype") or _INT64
     values = _allowed(site, dtype, _INTEGERS)
     return onnx_replacements.MultinomialReplacement.checked(
-        site, WITH_BF16, types, int(samples.item()), values
+        site,
+        WITH_BF16,
+        types,
+        int(samples.item()),
+        values,
     )
 
 
@@ -379,7 +395,10 @@ def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
     if known.ndim != 1:
         given = f"{known.ndim} dimensions"
         site.refuse(
-            "input 'shape'", given, "1-D, with one entry for each dimension", "Reshape it to 1-D."
+            "input 'shape'",
+            given,
+            "1-D, with one entry for each dimension",
+            "Reshape it to 1-D.",
         )
     return shape_array(op, known)
 
