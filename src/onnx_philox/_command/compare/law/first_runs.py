@@ -161,7 +161,8 @@ class Column:
 
     def reach_of(self, value: float) -> float:
         """How near to a frequent value another counts as it."""
-        return float(self.reach[self.known == value].sum())
+        is_it = self.known == value
+        return float(self.reach[is_it].sum())
 
     @property
     def tests(self) -> int:
@@ -219,7 +220,8 @@ def classes(values: Floats, edges: Floats, *, is_few: bool) -> NDArray[np.intp]:
     if is_few:
         found = np.full(values.shape, len(edges))
         for number, value in enumerate(edges):
-            found[values == value] = number
+            is_it = values == value
+            found[is_it] = number
         return found
     return np.searchsorted(edges, values, side="left")
 

@@ -112,7 +112,8 @@ class Paired:
         self.was += olds.sum(0)
         self.now += news.sum(0)
         difference = olds - news
-        difference[np.abs(difference) <= _ROUNDING] = 0
+        is_rounding = np.abs(difference) <= _ROUNDING
+        difference[is_rounding] = 0
         self._differences.append(difference.astype(np.float32))
 
     def differences(self) -> NDArray[np.float32]:
