@@ -224,6 +224,7 @@ def out_of_order(
     name: str,
     culprit: Culprit,
     batch: str,
+    shape: Sequence[object] | None,
     place: Place,
 ) -> NotRowsError:
     """A draw that is put out of order, or mixed, before it meets rows of the inputs in place."""
@@ -239,8 +240,8 @@ def out_of_order(
         allowed,
         (name,),
         remedies=(culprit.remedy,),
-        # To name a node says that its first dimension is the batch.
-        is_to_name=place.is_first,
+        # To name a node says that its first dimension is the batch, if that is dynamic.
+        is_to_name=place.is_first or any(isinstance(d, int) for d in (shape or ())[:1]),
     )
 
 

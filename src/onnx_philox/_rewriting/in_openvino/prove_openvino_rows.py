@@ -151,7 +151,7 @@ class Rows:
             asked = asked_shape(site.node)
             return unproved(site.title, site.called, known, batch, culprit, asked)
         if culprit is not None and not is_named:
-            return out_of_order(site.title, site.called, culprit, batch, places[0])
+            return out_of_order(site.title, site.called, culprit, batch, known, places[0])
         (place,) = places
         self.batch.places[key] = place
         return None

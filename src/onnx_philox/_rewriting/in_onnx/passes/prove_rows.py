@@ -169,7 +169,7 @@ class BatchRows:
         if not places:
             return unproved(title, site.called, shape, batch, culprit, asked_shape(node))
         if culprit is not None and not is_named:
-            return out_of_order(title, site.called, culprit, batch, places[0])
+            return out_of_order(title, site.called, culprit, batch, shape, places[0])
         (self.batch.places[node],) = places
         return None
 
