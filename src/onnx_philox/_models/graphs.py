@@ -54,7 +54,9 @@ def subgraphs(node: ir.Node) -> Sequence[tuple[str, ir.Graph]]:
 
 
 def attributes_of_call(
-    node: ir.Node, function: ir.Function, around: Mapping[str, ir.Attr]
+    node: ir.Node,
+    function: ir.Function,
+    around: Mapping[str, ir.Attr],
 ) -> dict[str, ir.Attr]:
     """What a function is given as its attributes: by a call, or by default.
 
@@ -77,7 +79,8 @@ def attributes_of_call(
 
 
 def walk(
-    graph: ir.Graph, owners: tuple[Owner, ...] = ()
+    graph: ir.Graph,
+    owners: tuple[Owner, ...] = (),
 ) -> Iterator[tuple[ir.Node, tuple[Owner, ...]]]:
     """Every node in order, depth first, with the owners of the subgraphs that it is in."""
     for node in graph:

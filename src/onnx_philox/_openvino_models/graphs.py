@@ -87,7 +87,8 @@ def bodies(node: ov.Node) -> list[tuple[str, ov.Model]]:
 
 
 def walk(
-    model: ov.Model, owners: tuple[Owner, ...] = ()
+    model: ov.Model,
+    owners: tuple[Owner, ...] = (),
 ) -> Iterator[tuple[ov.Node, tuple[Owner, ...]]]:
     """Every node in the order of `get_ordered_ops`, depth first, with the owners of its bodies."""
     for node in model.get_ordered_ops():

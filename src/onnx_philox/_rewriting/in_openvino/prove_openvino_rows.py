@@ -67,7 +67,12 @@ class Batch:
         return self.input.output(0).get_partial_shape()[self.axis]
 
 
-def _is_laid(inputs: Mapping[str, ov.Node], said: str | None, name: str, axis: int) -> bool:
+def _is_laid(
+    inputs: Mapping[str, ov.Node],
+    said: str | None,
+    name: str,
+    axis: int,
+) -> bool:
     """Whether a Layout says that a dimension of an input is another one than the batch."""
     layout = inputs[name].get_layout()
     if layout.empty:

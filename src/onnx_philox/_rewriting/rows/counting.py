@@ -38,7 +38,11 @@ class Producers(Generic[Value]):
 
 
 def begins_with_row(
-    producers: Producers[Value], value: Value, batch: str, *, are_others_alike: bool = False
+    producers: Producers[Value],
+    value: Value,
+    batch: str,
+    *,
+    are_others_alike: bool = False,
 ) -> bool:
     """Whether slice i of the first dimension has i as the first of each index.
 

@@ -112,7 +112,13 @@ class Followed(Generic[Value]):
         is_of_batch = any(known.is_of_batch for known in given)
         return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
 
-    def _met(self, step: Step, noise: Knowledge, rank: int, parts: Parts) -> Knowledge:
+    def _met(
+        self,
+        step: Step,
+        noise: Knowledge,
+        rank: int,
+        parts: Parts,
+    ) -> Knowledge:
         """What is known of numbers that have met the inputs of the node that draws them."""
         met = [noise, *(known for known in step.known if known is not None)]
         try:
@@ -139,7 +145,11 @@ class Followed(Generic[Value]):
         return self._met(step, drawn, len(made), parts)
 
     def _judge(
-        self, drawing: DrawnShape, step: Step, like: Knowledge, resized: Culprit | None = None
+        self,
+        drawing: DrawnShape,
+        step: Step,
+        like: Knowledge,
+        resized: Culprit | None = None,
     ) -> list[tuple[Place, InPlace]]:
         """Where a random node has the batch: in one place, or it draws no rows.
 
@@ -170,7 +180,11 @@ class Followed(Generic[Value]):
             self.culprits.setdefault(drawing.key, by_place)
 
     def _goes_by(
-        self, known: Knowledge, label: str, deed: str, values: Iterable[tuple[str, Value | None]]
+        self,
+        known: Knowledge,
+        label: str,
+        deed: str,
+        values: Iterable[tuple[str, Value | None]],
     ) -> Knowledge:
         """The same knowledge, of what a node gives as numbers say that depend on the batch.
 

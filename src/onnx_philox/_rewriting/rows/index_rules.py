@@ -34,7 +34,12 @@ def picked_along(axes: rules.Axes) -> Rule:
     return rule
 
 
-def _same_index(step: Step, data: int, indices: int, along: int) -> Moves:
+def _same_index(
+    step: Step,
+    data: int,
+    indices: int,
+    along: int,
+) -> Moves:
     """Of the data of which the indices have all, but along a dimension."""
     sizes, chosen = step.dims[data], step.dims[indices]
     if sizes is None or chosen is None:

@@ -227,7 +227,12 @@ def are_alike(values: Iterable[Knowledge]) -> bool:
     return all(value.is_alike or not value.is_of_batch for value in values)
 
 
-def slices_of(known: Knowledge, rank: int, axis: int, culprit: Culprit) -> Knowledge:
+def slices_of(
+    known: Knowledge,
+    rank: int,
+    axis: int,
+    culprit: Culprit,
+) -> Knowledge:
     """What is known of each slice of a value along a dimension, which the slices do not have.
 
     Args:

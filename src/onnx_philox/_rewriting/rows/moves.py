@@ -170,7 +170,13 @@ depend on what the input holds, except by its own shape.
 REORDERS = "puts the rows of its input into another order, or takes some of them"
 
 
-def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REORDERS) -> Knowledge:
+def apply(
+    rule: Rule,
+    step: Step,
+    output: int,
+    meeting: Meeting,
+    deed: str = REORDERS,
+) -> Knowledge:
     """What is known of an output of an operator.
 
     Raises:
@@ -261,7 +267,10 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
 
 
 def has_size(
-    step: Step, index: int, axes: Sequence[int] | None = None, but: Collection[int] = ()
+    step: Step,
+    index: int,
+    axes: Sequence[int] | None = None,
+    but: Collection[int] = (),
 ) -> bool:
     """Whether dimensions of an input are known to be made of the batch: some, or all but some."""
     dims = step.dims[index] or ()
@@ -299,7 +308,11 @@ def _is_kept(moves: Moves, place: InPlace) -> bool:
 
 
 def together(
-    step: Step, parts: Sequence[Part], output: int, meeting: Meeting, deed: str = REORDERS
+    step: Step,
+    parts: Sequence[Part],
+    output: int,
+    meeting: Meeting,
+    deed: str = REORDERS,
 ) -> Knowledge:
     """What is known of what an operator makes of its inputs.
 
@@ -347,7 +360,12 @@ def together(
     return Knowledge(kept, rows, noise, resized=moved)
 
 
-def _may_grow(step: Step, parts: Sequence[Part], kept: Collection[InPlace], output: int) -> bool:
+def _may_grow(
+    step: Step,
+    parts: Sequence[Part],
+    kept: Collection[InPlace],
+    output: int,
+) -> bool:
     """Whether an input without rows, broadcast to a batch of one, may make the dimension longer."""
     dims = step.made[output]
     unknown = [
@@ -382,7 +400,10 @@ def _meets_rows(parts: Sequence[Part]) -> bool:
 
 
 def _check_noise(
-    step: Step, part: Part, fates: Mapping[InPlace, InPlace | Fate], deed: str
+    step: Step,
+    part: Part,
+    fates: Mapping[InPlace, InPlace | Fate],
+    deed: str,
 ) -> None:
     """Refuses to move or mix draws along the batch."""
     for place, to in fates.items():

@@ -83,7 +83,12 @@ def _equal(products: Products, a: Dimension, b: Dimension) -> Dimension:
     return products.computed(("equal", a, b), [a, b])
 
 
-def _chosen(products: Products, condition: Dimension, a: Dimension, b: Dimension) -> Dimension:
+def _chosen(
+    products: Products,
+    condition: Dimension,
+    a: Dimension,
+    b: Dimension,
+) -> Dimension:
     if isinstance(condition, int):
         return a if condition else b
     return a if a == b else _computed(products, "chosen", condition, a, b)

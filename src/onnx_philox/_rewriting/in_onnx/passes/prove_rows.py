@@ -76,7 +76,10 @@ class BatchRows:
         # One generator walks through all nodes: what one draws moves those behind it.
         self._is_walk = not asked.generator.is_counter_based
         name, input, axis, rivals = choose(
-            shapes, said, lambda batch: [self._sized(node, batch) for node in nodes], _REMEDY
+            shapes,
+            said,
+            lambda batch: [self._sized(node, batch) for node in nodes],
+            _REMEDY,
         )
         values = {value.name or "": value for value in model.graph.inputs}
 

@@ -64,7 +64,12 @@ class Batch:
         return self.check(emitter, what, words, emitter.shape(self.input), self.axis)
 
     def check(
-        self, emitter: Emitter, what: str, words: ir.Value, dimensions: ir.Value, axis: int = 0
+        self,
+        emitter: Emitter,
+        what: str,
+        words: ir.Value,
+        dimensions: ir.Value,
+        axis: int = 0,
     ) -> ir.Value:
         """Emits a check that a state has as many rows as a tensor; a run fails where it does not.
 
@@ -87,7 +92,11 @@ class Batch:
 
 
 def reshape(
-    emitter: Emitter, what: str, value: ir.Value, shape: ir.Value, known: ir.Shape | None = None
+    emitter: Emitter,
+    what: str,
+    value: ir.Value,
+    shape: ir.Value,
+    known: ir.Shape | None = None,
 ) -> ir.Value:
     """Emits a Reshape, in which a size of 0 is that size, from the opset on that knows it."""
     as_said = {"allowzero": 1} if emitter.opset >= _ALLOWS_ZERO else {}

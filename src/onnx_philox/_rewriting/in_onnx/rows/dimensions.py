@@ -111,7 +111,10 @@ class Arithmetic:
         return self._named(node.outputs[0], shape, elements)
 
     def _named(
-        self, value: ir.Value, shape: Sequence[int], elements: Sequence[Dimension]
+        self,
+        value: ir.Value,
+        shape: Sequence[int],
+        elements: Sequence[Dimension],
     ) -> Numbers:
         """Names for the elements of a value, each computed of the same numbers."""
         names = [

@@ -122,7 +122,9 @@ _PRODUCTS = frozenset(kind for kind, rule in RULES.items() if rule is _PRODUCT)
 
 
 def shape_of(
-    kind: str, given: Sequence[Dimensions | None], number: Callable[[str], int]
+    kind: str,
+    given: Sequence[Dimensions | None],
+    number: Callable[[str], int],
 ) -> Dimensions | None:
     """The shape of the first output, where the inputs' shapes say it; None of other operators.
 
@@ -153,7 +155,9 @@ def shape_of(
 
 
 def _shape_of_product(
-    first: Dimensions, second: Dimensions, number: Callable[[str], int]
+    first: Dimensions,
+    second: Dimensions,
+    number: Callable[[str], int],
 ) -> Dimensions | None:
     """Of matrices [rows, columns], or as many of them in both, each of which may be turned."""
     is_one = len(second) == 2

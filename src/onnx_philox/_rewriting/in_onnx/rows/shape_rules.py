@@ -42,7 +42,9 @@ class ShapeRules:
         if node.domain == MICROSOFT:
             given = [self._dimensions(value) for value in node.inputs]
             return fused_rules.shape_of(
-                node.op_type, given, lambda name: node.attributes.get_int(name, 0)
+                node.op_type,
+                given,
+                lambda name: node.attributes.get_int(name, 0),
             )
         if node.domain not in graphs.STANDARD_DOMAINS or tensorflow_random_nodes.is_known(node):
             return self._of_draw(node)

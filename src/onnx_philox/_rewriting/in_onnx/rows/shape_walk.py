@@ -205,7 +205,11 @@ class Walk:
         try:
             proto = self._serialised(node)
             return shape_inference.infer_node_outputs(
-                schema, proto, types, data, opset_imports=imports
+                schema,
+                proto,
+                types,
+                data,
+                opset_imports=imports,
             )
         except _WRONG:
             # The node is wrong, or too little is known of its inputs.
@@ -289,7 +293,9 @@ class Walk:
             if initial is not None:
                 self._give(final, initial, self._assumed.get(given))
         for returned, stacked in zip(
-            body.outputs[1 + len(carried) :], node.outputs[len(carried) :], strict=False
+            body.outputs[1 + len(carried) :],
+            node.outputs[len(carried) :],
+            strict=False,
         ):
             dims = self.dimensions(returned)
             known = None if dims is None else (None, *dims)

@@ -22,7 +22,10 @@ _IN_PLACE = "in_place"
 
 
 def stand_first(
-    emitter: Emitter, node: ir.Node, place: Place, new: list[ir.Value]
+    emitter: Emitter,
+    node: ir.Node,
+    place: Place,
+    new: list[ir.Value],
 ) -> list[ir.Value]:
     """Puts nodes around one that `emitter` has made.
 
@@ -102,7 +105,13 @@ class _Turn:
     """The same, with the batch as a dimension of its own."""
 
     @classmethod
-    def of(cls, emitter: Emitter, place: Place, shape: ir.Value, state: ir.Value) -> _Turn:
+    def of(
+        cls,
+        emitter: Emitter,
+        place: Place,
+        shape: ir.Value,
+        state: ir.Value,
+    ) -> _Turn:
         """That of a draw of a shape, from states as many as the rows."""
         if shape.dtype is not _INT64:
             shape = emitter.cast("shape", shape, _INT64)
@@ -143,7 +152,11 @@ class _Turn:
         return reshape(emitter, "merged", value, self.shape) if self.place.is_factor else value
 
     def _transposed(
-        self, emitter: Emitter, what: str, value: ir.Value, order: Sequence[int]
+        self,
+        emitter: Emitter,
+        what: str,
+        value: ir.Value,
+        order: Sequence[int],
     ) -> ir.Value:
         if not self.place.axis:
             return value
@@ -155,7 +168,12 @@ def is_put_back(node: ir.Node) -> bool:
     return (node.name or "").startswith(DOMAIN) and f".{_IN_PLACE}" in (node.name or "")
 
 
-def _gathered(emitter: Emitter, what: str, vector: ir.Value, indices: Sequence[int]) -> ir.Value:
+def _gathered(
+    emitter: Emitter,
+    what: str,
+    vector: ir.Value,
+    indices: Sequence[int],
+) -> ir.Value:
     chosen = emitter.constant(f"dimensions_{what}", np.array(indices, np.int64))
     inputs = [vector, chosen]
     return emitter.emit("Gather", what, inputs, _INT64, [len(indices)], {"axis": 0})

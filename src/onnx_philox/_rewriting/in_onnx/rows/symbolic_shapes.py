@@ -108,7 +108,9 @@ def _by_induction(walk: Callable[[Assumed], Walk]) -> Walk:
     while assumed:
         kept = {
             c.given: common(
-                assumed[c.given], found.dimensions(c.initial), found.dimensions(c.returned)
+                assumed[c.given],
+                found.dimensions(c.initial),
+                found.dimensions(c.returned),
             )
             for c in loops
             if c.given in assumed
