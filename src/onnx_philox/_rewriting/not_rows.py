@@ -76,25 +76,21 @@ class NotRowsError(ValueRefusalError):
         said = f"per_row={list(names)!r}"
         if option:
             said = " ".join(f"{option} {shlex.quote(name)}" for name in names)
+        if remedies:
+            by_place = _drawing_by_place(said, remedies) if is_to_name else ""
+            remedy = f"{_one_of(remedies)}{by_place}, or {ONE_STATE}."
+            because = ""
+        else:
+            remedy = (
+                f"{because}If {draws} rows of the batch all the same, say so with {said}; or draw "
+                "in the shape of a tensor that has it, as torch.rand_like(x) does, "
+                f"{_DYNAMIC}, or {ONE_STATE}."
+            )
+        super().__init__(operator, what, given, allowed, remedy)
         self.names = names
         self.parts = (operator, what, given, allowed, names, option)
         self.remedies = remedies
         self.is_to_name = is_to_name
-        self.because = ""
-        if remedies:
-            by_place = _drawing_by_place(said, remedies) if is_to_name else ""
-            remedy = f"{_one_of(remedies)}{by_place}, or {ONE_STATE}."
-            super().__init__(operator, what, given, allowed, remedy)
-            return
-        super().__init__(
-            operator,
-            what,
-            given,
-            allowed,
-            f"{because}If {draws} rows of the batch all the same, say so with {said}; or draw in "
-            "the shape of a tensor that has it, as torch.rand_like(x) does, "
-            f"{_DYNAMIC}, or {ONE_STATE}.",
-        )
         self.because = because
 
     def naming(self, option: str) -> NotRowsError:

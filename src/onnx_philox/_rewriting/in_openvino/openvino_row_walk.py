@@ -42,7 +42,8 @@ from onnx_philox._rewriting.rows.known import (
 )
 from onnx_philox._rewriting.rows.moves import Part, Step
 
-_MOST_ROUNDS = 50
+# As in the walk of an ONNX model: for each value that a loop or a variable carries.
+_ROUNDS_FOR_EACH = 10
 _STORES_SIZE = "stores the number of rows, by which a later run may draw"
 
 
@@ -73,7 +74,7 @@ class RowWalk(Followed[ov.Output]):
             self._known[output] = self._of_input(name_of(parameter), symbols.of(output))
         # What runs before this one have left in the variables.
         self._stored: dict[str, Knowledge] = {}
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_ROUNDS_FOR_EACH * (len(model.get_variables()) + 1)):
             before = dict(self._stored)
             self._body(model)
             if self._stored == before:
@@ -302,7 +303,7 @@ class RowWalk(Followed[ov.Output]):
                 self._known[parameter] = self._of(value)
             if isinstance(each, util.MergedInputDescription):
                 carried[each.body_value_index] = (parameter, value)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_ROUNDS_FOR_EACH * (len(carried) + 1)):
             self._body(body)
             is_same = True
             for index, (parameter, _) in carried.items():

@@ -101,8 +101,12 @@ class Knowledge:
 
         What depends on the inputs' rows, and has them in place, may depend on other rows as well.
         """
-        is_of_rows = bool(self.places) and self.rows is Rows.SURE
-        return self.is_of_batch and not self.is_alike and not is_of_rows
+        return self.is_of_batch and not self.is_alike and not self.is_of_rows
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether all of it depends on the inputs' rows, and has them in place."""
+        return bool(self.places) and self.rows is Rows.SURE
 
 
 BY_PLACE = "numbers that depend on how many rows there are, or on their order"

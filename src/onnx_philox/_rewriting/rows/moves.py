@@ -191,7 +191,7 @@ def apply(
             return FREE
         if resized is None:
             resized = _resizes(step, output, meeting)
-        is_alike = is_of_batch and _is_alike(rule, step, output)
+        is_alike = is_of_batch and _is_alike(rule, step, output, meeting)
         return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
     is_alike = False
     try:
@@ -200,7 +200,7 @@ def apply(
         parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
         _check_own(step, moves)
-        changed = _changed(step, moves)
+        changed = _changed(step, moves, meeting)
         is_alike = changed is None
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
@@ -240,8 +240,10 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
     if dims is not None and all(isinstance(d, int) or made_of(d) is not None for d in dims):
         return None
     known_before = {d for each in step.dims for d in each or ()}
-    for index in range(len(step.known)):
-        known_before.update(step.numbers(index) or ())
+    for index, known in enumerate(step.known):
+        # A size that all rows say by what they hold is none that was known before.
+        if known is None or known.rows is Rows.NONE or not known.is_by_place:
+            known_before.update(step.numbers(index) or ())
     new = [
         axis for axis, d in enumerate(dims or ()) if d not in known_before and made_of(d) is None
     ]
@@ -279,26 +281,49 @@ def has_size(
     return any(step.batch in (step.products.made_of(dims[axis]) or ()) for axis in there)
 
 
-def _is_alike(rule: Rule, step: Step, output: int) -> bool:
+def _is_alike(
+    rule: Rule,
+    step: Step,
+    output: int,
+    meeting: Meeting,
+) -> bool:
     """Whether a batch makes an output longer and nothing else."""
     try:
-        return _changed(step, rule(step, output)) is None
+        return _changed(step, rule(step, output), meeting) is None
     except (UnclearError, IndexError):
         return False
 
 
-def _changed(step: Step, moves: Sequence[Moves | None]) -> int | None:
-    """The first input by which a row may have something else in the output than it has alone."""
+def _changed(
+    step: Step,
+    moves: Sequence[Moves | None],
+    meeting: Meeting,
+) -> int | None:
+    """The first input by which a row may have something else in the output than it has alone.
+
+    What stands beside drawn elements, and is the inputs' rows, leaves these as they are.
+    """
     for index, known in enumerate(step.known):
         to = moves[index] if index < len(moves) else None
         if known is None or not known.is_of_batch or to is UNREAD:
             continue
-        if to is None or not (known.is_alike or to.are_own_indices):
+        is_apart = meeting is Meeting.SIDE_BY_SIDE and known.is_of_rows
+        if to is None or not (known.is_alike or to.are_own_indices or is_apart):
             return index
-        places = known.places or step.may_stand(index)
-        if not all(_is_kept(to, place) for place in places):
+        if not all(_is_kept(to, place) for place in _stands(step, index, known)):
             return index
     return None
+
+
+def _stands(step: Step, index: int, known: Knowledge) -> list[InPlace]:
+    """Where an input has the batch, or as many elements as the batch says.
+
+    Raises:
+        UnclearError: Nobody knows how many dimensions it has.
+    """
+    axes = {place.axis for place in known.places}
+    beside = [place for place in step.may_stand(index) if place.axis not in axes]
+    return [*known.places, *beside]
 
 
 def _is_kept(moves: Moves, place: InPlace) -> bool:

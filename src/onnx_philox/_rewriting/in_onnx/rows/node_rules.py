@@ -121,6 +121,12 @@ def kept_scales(step: Step) -> Sequence[bool]:
     same = [True] * rank
     sizes = None if sizes_at is None or not step.has(sizes_at) else step.numbers(sizes_at)
     scales = step.numbers(scales_at) if step.has(scales_at) else step.ints("scales")
+    is_in_proportion = step.text("keep_aspect_ratio_policy") not in (None, "stretch")
+    if sizes is not None and is_in_proportion:
+        # The scale of one dimension holds for all of them.
+        for axis in axes:
+            same[axis] = False
+        return same
     if sizes is not None and len(sizes) == len(axes):
         for axis, size in zip(axes, sizes, strict=True):
             same[axis] = size is not None and size == dims[axis]

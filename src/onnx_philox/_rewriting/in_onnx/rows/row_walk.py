@@ -46,8 +46,9 @@ from onnx_philox._rewriting.rows.known import (
 )
 from onnx_philox._rewriting.rows.moves import Part, Step
 
-# What goes round in a loop settles in a few iterations: each forgets something for good.
-_MOST_ROUNDS = 50
+# What goes round in a loop settles: each iteration forgets something for good of one value, of
+# which there is no more than so much to forget. What is known of one may wait for the one before.
+_ROUNDS_FOR_EACH = 10
 _SAME = ("Identity", "Optional", "OptionalGetElement")
 """Operators whose output is the first input, or what is in it."""
 
@@ -285,7 +286,7 @@ class RowWalk(Followed[ir.Value]):
         """Follows what a loop carries until nothing more is forgotten."""
         culprit = Culprit(label_of(node), "has rows in another place after an iteration")
         carried = [self._of(value) for value in initial]
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_ROUNDS_FOR_EACH * (len(carried) + 1)):
             before = carried
             for value, known in zip(given, carried, strict=False):
                 self._known[value] = known
