@@ -110,7 +110,45 @@ def chosen(condition: str) -> str:
         else_branch = e () => (float[c, d] v) {{ v = Abs (r) }}>"""
 
 
+REPEATED = f"""{NOISY} ones = ConstantOfShape <value = float[1] {{1.0}}> (d)
+    zeroth = Constant <value_ints = [0]> () second = Constant <value_ints = [1]> ()
+    third = Constant <value_ints = [2]> () u = Unsqueeze (r, second) v = Unsqueeze (ones, zeroth)
+    w = Unsqueeze (v, third) many = Mul (u, w)"""
+"""Each row's noise, once for each row of the batch: [batch, batch, 4]."""
+
+
+def shifted(count: int) -> str:
+    """Noise times what a loop hands on from one value to the next, at last the number of rows."""
+    inside = [f"float a{i}" for i in range(count)]
+    outside = [f"float b{i}" for i in range(count)]
+    moves = " ".join(f"b{i} = Identity (a{i + 1})" for i in range(count - 1))
+    given = ", ".join(["high"] * count)
+    made = ", ".join(f"end{i}" for i in range(count))
+    return f"""{NOISY} hundred = Constant <value_int = 100> ()
+        {made} = Loop (hundred, true, {given}) <body = b (int64 i, bool go, {", ".join(inside)})
+            => (bool on, {", ".join(outside)}) {{
+            on = Identity (go) {moves} b{count - 1} = Identity (n) }}>
+        y = Mul (r, end0)"""
+
+
 LEAVING = {
+    "noise that is repeated for each row, and summed": Drawn(
+        f"{REPEATED} sum = ReduceSum <keepdims = 0> (many, second) y = Add (sum, x)"
+    ),
+    "noise that is repeated for each row, behind a Softmax": Drawn(
+        f"""{REPEATED} shares = Softmax <axis = 1> (many) first = Gather <axis = 1> (shares, zero)
+        y = Add (first, x)"""
+    ),
+    "noise that is repeated as often as all rows say, and summed": Drawn(
+        f"""{NOISY} {REPEATED.removeprefix(NOISY)} m = ReduceMax <keepdims = 0> (x)
+        longest = Cast <to = 7> (m) flat = Constant <value_ints = [-1]> ()
+        length = Reshape (longest, flat) four = Constant <value_ints = [4]> ()
+        size = Concat <axis = 0> (d, length, four) long = Expand (u, size)
+        sum = ReduceSum <keepdims = 0> (long, second) y = Add (sum, x)"""
+    ),
+    "noise times what sixty values of a loop hand on": Drawn(
+        shifted(60), is_read_by_openvino=False
+    ),
     "noise that is cut by a number, and leaves": Drawn(
         f"{NOISY} {WINDOW} y = Slice (r, odd, end, axis)"
     ),
@@ -365,9 +403,10 @@ BY_PLACE = {
 def test_a_draw_by_the_number_of_rows_is_refused(name: str) -> None:
     case = BY_PLACE[name]
     said = (
-        "(draws by|compares them with|combines them with|treats them by|chooses a branch by|goes by"
-        "|runs its body as often as is said by) '.*', numbers that depend on how many rows there "
-        "are, or on their order|keeps of each row what its number says"
+        "(draws by|makes of|compares them with|combines them with|treats them by"
+        "|chooses a branch by|goes by|runs its body as often as is said by) '.*', numbers that "
+        "depend on how many rows there are, or on their order"
+        "|keeps of each row what its number says"
     )
     with pytest.raises(ValueError, match=said):
         make_reproducible(case.model, per_row=True)

@@ -191,7 +191,8 @@ def apply(
             return FREE
         if resized is None:
             resized = _resizes(step, output, meeting)
-        is_alike = is_of_batch and _is_alike(rule, step, output, meeting)
+        # A batch may make longer what is resized where it has no rows.
+        is_alike = is_of_batch and resized is None and _is_alike(rule, step, output, meeting)
         return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
     is_alike = False
     try:
