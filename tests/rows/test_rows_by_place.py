@@ -415,6 +415,16 @@ def test_a_draw_by_the_number_of_rows_is_refused(name: str) -> None:
             make_reproducible(OpenVino("native").read(case.model), per_row=True)
 
 
+def test_noise_that_is_resized_in_proportion_is_refused() -> None:
+    # The scale of the columns, a half, is that of the rows too.
+    half_as_wide = Drawn(
+        f"""{NOISY} two = Constant <value_ints = [2]> () size = Concat <axis = 0> (d, two)
+        y = Resize <mode = "nearest", keep_aspect_ratio_policy = "not_larger"> (r, , , size)"""
+    )
+    with pytest.raises(ValueError, match=r"'y' \(Resize\) puts the rows of its input into another"):
+        make_reproducible(half_as_wide.model, per_row=True)
+
+
 # -- What does not ---------------------------------------------------------------------------------
 
 ALIKE = {
