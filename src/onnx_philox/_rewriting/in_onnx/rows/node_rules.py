@@ -110,6 +110,15 @@ def joined_axes(step: Step) -> Collection[int]:
     return [rules.axis_of(step, step.number("axis", 1), there)]
 
 
+ASPECT_RATIO = "keep_aspect_ratio_policy"
+"""The attribute of a Resize that says whether it keeps proportions."""
+
+
+def is_in_proportion(policy: str | None) -> bool:
+    """Whether a Resize of this policy takes one scale for all dimensions, and not each its size."""
+    return policy not in (None, "stretch")
+
+
 def kept_scales(step: Step) -> Sequence[bool]:
     """The dimensions that a Resize leaves as they are."""
     rank = step.rank(0)
@@ -121,8 +130,7 @@ def kept_scales(step: Step) -> Sequence[bool]:
     same = [True] * rank
     sizes = None if sizes_at is None or not step.has(sizes_at) else step.numbers(sizes_at)
     scales = step.numbers(scales_at) if step.has(scales_at) else step.ints("scales")
-    is_in_proportion = step.text("keep_aspect_ratio_policy") not in (None, "stretch")
-    if sizes is not None and is_in_proportion:
+    if sizes is not None and is_in_proportion(step.text(ASPECT_RATIO)):
         # The scale of one dimension holds for all of them.
         for axis in axes:
             same[axis] = False

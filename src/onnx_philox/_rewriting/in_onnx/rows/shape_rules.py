@@ -12,7 +12,7 @@ from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT, input_at
-from onnx_philox._rewriting.in_onnx.rows import fused_rules
+from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
 from onnx_philox._rewriting.in_onnx.rows.dimensions import Arithmetic
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.rules import is_whole
@@ -21,7 +21,6 @@ from onnx_philox._rewriting.rows.rules import is_whole
 _FOR_EACH_NUMBER = ("gamma", "poisson")
 # What a Resize says that makes its sizes depend on a part that it takes, or on each other.
 _CROPS = "tf_crop_and_resize"
-_AS_SAID = "stretch"
 
 
 class ShapeRules:
@@ -213,10 +212,10 @@ class ShapeRules:
         for axis in axes:
             # ONNX says how long it is, if it can.
             dims[axis] = None
-        is_in_proportion = (
-            node.attributes.get_string("keep_aspect_ratio_policy", _AS_SAID) != _AS_SAID
-        )
-        sizes = None if is_in_proportion else self._numbers.of(input_at(node, 3))
+        policy = node.attributes.get_string(node_rules.ASPECT_RATIO)
+        sizes = None
+        if not node_rules.is_in_proportion(policy):
+            sizes = self._numbers.of(input_at(node, 3))
         scales = _scales_of(node)
         if sizes is not None and sizes.shape == (len(axes),):
             for axis, size in zip(axes, sizes, strict=True):
