@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from onnx_philox._command.inspect import Inspection
     from onnx_philox._command.inspect.known.row import Explains, Said
     from onnx_philox._command.inspect.today import InspectedNode
-    from onnx_philox._command.inspect.trials import Trials
+    from onnx_philox._command.inspect.trials import Trial, Trials
 
 _MOST_NUMBERS = 4096
 """A constant of more is not read."""
@@ -334,45 +334,76 @@ class _Gathered:
         return OfOriginal([*self._said], [*self._faults], [*self._causes.values()])
 
     def _add_node(self, found: InspectedNode, reached: Reached) -> None:
+        """Takes over what is said of a node, each sentence as a fault or as none."""
         from onnx_philox._command.inspect.in_words import operator_of
-        from onnx_philox._command.inspect.known.probed import MERGED
-        from onnx_philox._command.inspect.known.row import Explains
-        from onnx_philox._command.inspect.trials import FAILURES, Behaviour
+        from onnx_philox._command.inspect.trials import Behaviour
 
         operator = operator_of(found.node)
         today = found.today(self._trials)
-        known = {each.text: each for each in today.known}
+        rows = {each.text: each for each in today.known}
+        is_still = today.trial.behaviour in (
+            Behaviour.SAME_IN_EACH_RUN,
+            Behaviour.OTHER_IN_EACH_SESSION,
+        )
         for sentence in today.sentences:
             text = f"{operator}: {sentence.text}"
-            is_still = sentence.text == today.trial.sentence and today.trial.behaviour in (
-                Behaviour.SAME_IN_EACH_RUN,
-                Behaviour.OTHER_IN_EACH_SESSION,
-            )
-            row = known.get(sentence.text)
-            if not (sentence.is_wrong or is_still):
-                self._said.setdefault(text)
-                if row is not None and row.known is MERGED and not _has_seed(found):
-                    name = f"{row.known.name}: {found.probe}"
-                    merged = Fault(Explains.SEVERAL_NODES, is_of_all=True, is_of_trial=True)
-                    cause = self._causes.setdefault(name, merged)
-                    cause.nodes.append(FaultyNode(text, found.node.called, reached))
-                continue
-            self._faults.setdefault(text)
-            if sentence.text == today.trial.sentence and today.trial.behaviour in FAILURES:
-                # The model ran, so that explains nothing of it.
-                continue
-            if row is None:
-                # What a trial shows.
-                name = text
-                explains = Explains.ALL
+            row = rows.get(sentence.text)
+            is_of_trial = sentence.text == today.trial.sentence
+            if sentence.is_wrong or (is_of_trial and is_still):
+                self._faults.setdefault(text)
+                if not self._explains_nothing(found, row, today.trial, is_of_trial=is_of_trial):
+                    self._add_cause(FaultyNode(text, found.node.called, reached, operator, row))
             else:
-                name = row.known.name
-                explains = row.known.explains
-            if explains is Explains.INVERSION and id(found.node) in self._of_halves:
-                # Where p is a half, so is 1 - p.
-                continue
-            cause = self._causes.setdefault(name, Fault(explains))
-            cause.nodes.append(FaultyNode(text, found.node.called, reached, operator, row))
+                self._said.setdefault(text)
+                self._add_what_may_repeat(found, row, FaultyNode(text, found.node.called, reached))
+
+    def _explains_nothing(
+        self,
+        found: InspectedNode,
+        row: Said | None,
+        trial: Trial,
+        *,
+        is_of_trial: bool,
+    ) -> bool:
+        """Whether a fault of a node is none by which the outputs of this model differ."""
+        from onnx_philox._command.inspect.known.row import Explains
+        from onnx_philox._command.inspect.trials import FAILURES
+
+        if is_of_trial and trial.behaviour in FAILURES:
+            # The model ran.
+            return True
+        is_inverted = row is not None and row.known.explains is Explains.INVERSION
+        # Where p is a half, so is 1 - p.
+        return is_inverted and id(found.node) in self._of_halves
+
+    def _add_cause(self, node: FaultyNode) -> None:
+        """Adds a node to those of its row, or of what a trial shows."""
+        from onnx_philox._command.inspect.known.row import Explains
+
+        name = node.text
+        explains = Explains.ALL
+        if node.said is not None:
+            name = node.said.known.name
+            explains = node.said.known.explains
+        cause = self._causes.setdefault(name, Fault(explains))
+        cause.nodes.append(node)
+
+    def _add_what_may_repeat(
+        self,
+        found: InspectedNode,
+        row: Said | None,
+        node: FaultyNode,
+    ) -> None:
+        """Adds a node without a seed of which two alone drew the same numbers."""
+        from onnx_philox._command.inspect.known.probed import MERGED
+        from onnx_philox._command.inspect.known.row import Explains
+
+        if row is None or row.known is not MERGED or _has_seed(found):
+            return
+        name = f"{row.known.name}: {found.probe}"
+        merged = Fault(Explains.SEVERAL_NODES, is_of_all=True, is_of_trial=True)
+        cause = self._causes.setdefault(name, merged)
+        cause.nodes.append(node)
 
 
 def _has_seed(found: InspectedNode) -> bool:
