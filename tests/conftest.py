@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
+import onnxruntime
 import openvino as ov
 import pytest
 
@@ -33,6 +34,13 @@ hypothesis.settings.register_profile(
     derandomize=True,
 )
 hypothesis.settings.load_profile("default")
+
+_SEED_OF_UNSEEDED_NODES = 100_003
+"""ONNX Runtime's nodes without seeds draw as of this seed and the next ones.
+
+Its default comes from the clock. Of one seed in some hundred, a Dropout's first element is kept in
+half of the runs and not in all or none, and a test of what is known of it would be red.
+"""
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -83,6 +91,11 @@ def pytest_collection_finish() -> None:
     """Keeps the tests themselves, which stay until the end, out of each collection of garbage."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    onnxruntime.set_seed(_SEED_OF_UNSEEDED_NODES)
 
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))
