@@ -353,6 +353,17 @@ def test_too_few_runs_for_a_useful_verdict_prove_nothing(
         )
 
 
+def test_an_output_about_which_too_few_runs_prove_nothing_is_named(tmp_path: Path) -> None:
+    normals = """g (float[1] w, float[64] x) => (float[1] y, float[64] z) {
+        y = RandomNormalLike (w) z = RandomNormalLike (x) }"""
+    report = law_of(Case(normals, {}), tmp_path, runs=50)
+    assert report.is_ok is None
+    assert report.about == (
+        ": 50 runs show of 'y' neither a shift of 1 standard deviation nor a share that is off by "
+        "0.5, and 1000 tell more. Raise --runs to 1000."
+    )
+
+
 def test_a_larger_batch_is_proposed_where_the_model_takes_one_and_never_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,11 @@ class ComparedLaws:
     @property
     def is_useless(self) -> bool:
         """Whether of an output so few runs show only differences that nobody would miss."""
-        return not all(output.is_useful for output in self.seen.outputs)
+        return bool(self._useless)
+
+    @property
+    def _useless(self) -> list[str]:
+        return [each.output for each in self.seen.outputs if not each.is_useful]
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -220,7 +224,11 @@ class ComparedLaws:
             few = f"{self.counted} {self._verb} no difference, {self.least_runs} can"
             return f": {few}, and {FEW} tell more. {self._remedy}"
         if self.is_ok is None:
-            return f": {self.counted} {self._verb} {USELESS}, and {FEW} tell more. {self._remedy}"
+            of = ""
+            if len(self._useless) < len(self.seen.outputs):
+                of = f"of {', '.join(map(repr, self._useless))} "
+            useless = f"{self.counted} {self._verb} {of}{USELESS}"
+            return f": {useless}, and {FEW} tell more. {self._remedy}"
         return ":" if self.differing else "."
 
     @property
