@@ -287,6 +287,7 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
         "fraction": to(floor(uniform([50], 0, 2.5)), "i32"),
         "turned": to(floor(opset8.subtract(F32(2), uniform([50], 0, 7))), "i32"),
         "narrow": to(floor(uniform([50], 0, 300)), "u8"),
+        "float": floor(uniform([50], 0, 9)),
     }
     nodes = {name: node for name, (node, *_) in integers.items()}
     outputs = nodes | left
@@ -301,6 +302,7 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
     assert {k: kinds[k] for k in integers} == expected
     others = {kind for name, kind in kinds.items() if name not in integers}
     assert others == {"f32"}
+    assert kinds.keys().isdisjoint(left)
     new = op.make_reproducible(given)
     numbers = streams(given)
     for hint in HINTS:

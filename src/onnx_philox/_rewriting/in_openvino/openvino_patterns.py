@@ -299,7 +299,8 @@ def integers(uniform: UniformNode) -> NewDraw | None:
     while True:
         reader = only_reader(value)
         if reader is None:
-            break
+            # Without a Convert it stays a float.
+            return None
         node, index = reader
         kind = node.get_type_name()
         value = node.output(0)
@@ -317,8 +318,6 @@ def integers(uniform: UniformNode) -> NewDraw | None:
         if step is None:
             return None
         scaled = step
-    else:
-        return None
     type_ = arrays.element_type(value.get_element_type())
     found = None
     if isinstance(type_, ElementType):
