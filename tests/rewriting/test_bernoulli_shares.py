@@ -162,7 +162,7 @@ def test_a_share_that_moves_is_said_in_numbers_where_p_is_constant(name: str) ->
     rest += "rewrite_file or Pipeline; for the new ones without this warning, invert_bernoulli=()"
     _, told = warned(lambda: make_reproducible(model))
     expected = [f"Bernoulli {called}: {IN_SHARES} {rest}"] if called else []
-    assert told == (expected)
+    assert told == expected
 
 
 def test_shares_that_move_are_said_once_a_model(tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 import sys
+from types import ModuleType
 
 from onnx_philox import _native
 
+resource: ModuleType | None
 try:
     import resource
 except ImportError:  # Windows has no such limits.
-    resource = None  # type: ignore[assignment]
+    resource = None
 
 ALWAYS_THERE = 2**26
 """For outputs of fewer bytes, asking the system is not worth the time; the core has this, too."""
@@ -56,6 +58,7 @@ def _left(limit: str, used: int) -> int:
     """What is left of a limit of setrlimit."""
     if resource is None:
         return _NO_LIMIT
+    soft: int
     soft, _ = resource.getrlimit(getattr(resource, limit))
     if soft == resource.RLIM_INFINITY:
         return _NO_LIMIT

@@ -70,22 +70,14 @@ RANDOM_UNIFORM = Operator(
         SHAPE_INPUT,
         bound_input("minval", "The lower bound, included."),
         bound_input(
-            "maxval",
-            "The upper bound, not included.",
-            " Rounding can make a float equal it.",
+            "maxval", "The upper bound, not included.", " Rounding can make a float equal it."
         ),
         state_input(optional=True),
     ),
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
         type_attribute(
-            "The element type of the values and of both bounds.",
-            I32,
-            I64,
-            F16,
-            BF16,
-            F32,
-            F64,
+            "The element type of the values and of both bounds.", I32, I64, F16, BF16, F32, F64
         ),
         *SEEDS,
         ALIGNMENT,
@@ -115,11 +107,7 @@ RANDOM_NORMAL = Operator(
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
         type_attribute(
-            "The element type of the values, and of mean and scale.",
-            F16,
-            BF16,
-            F32,
-            F64,
+            "The element type of the values, and of mean and scale.", F16, BF16, F32, F64
         ),
         *SEEDS,
         ALIGNMENT,

@@ -20,9 +20,12 @@ def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
     """An OpenVINO type as ours; None if it is dynamic."""
     if type_.is_dynamic():
         return None
-    name = type_.to_string()
-    known = BOOL if name == _BOOLEAN else BY_NAME.get(name)
-    return known if known is not None else np.dtype(type_.to_dtype())
+    theirs = type_.to_string()
+    known = BOOL if theirs == _BOOLEAN else BY_NAME.get(theirs)
+    if known is not None:
+        return known
+    dtype: np.dtype[Any] = np.dtype(type_.to_dtype())
+    return dtype
 
 
 def name(type_: ov.Type) -> str:
@@ -35,8 +38,8 @@ def name(type_: ov.Type) -> str:
 
 def openvino_type(type_: ElementType) -> ov.Type:
     """Our type as OpenVINO's."""
-    name = _BOOLEAN if type_ is BOOL else type_.name
-    return getattr(ov.Type, name)
+    theirs = _BOOLEAN if type_ is BOOL else type_.name
+    return getattr(ov.Type, theirs)
 
 
 def dimensions(shape: ov.Shape) -> tuple[int, ...]:

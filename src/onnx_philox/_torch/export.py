@@ -131,12 +131,14 @@ def export(
         asked = Asked(seed=seed, per_row=per_row, batch=batch, alignment=alignment)
     for name, word in (("verify", verify), ("external_data", external_data)):
         check_bool(_EXPORT, name, word)
-    own = {} if custom_translation_table is None else custom_translation_table
+    own: Any = {}
+    if custom_translation_table is not None:
+        own = custom_translation_table
     if not isinstance(own, Mapping):
-        given = type(own).__name__
+        kind = type(own).__name__
         allowed = "a mapping of torch's operators to functions"
         remedy = "Pass a dict, as torch.onnx.export takes it."
-        refuse(_EXPORT, "custom_translation_table", given, allowed, remedy, TypeError)
+        refuse(_EXPORT, "custom_translation_table", kind, allowed, remedy, TypeError)
     if f is not None:
         _check_place(f)
     table = {**translations(), **own}

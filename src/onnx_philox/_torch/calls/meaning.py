@@ -209,7 +209,7 @@ def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
     return w.cast(drawn, w.kind(None, x))
 
 
-def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
+def multinomial(w: Writer, x: Any, num_samples: Any, replacement: bool) -> Any:
     if not isinstance(num_samples, int):
         remedy = _AS_MANY_ROWS if replacement else _A_RACE
         given = "one that the model computes"

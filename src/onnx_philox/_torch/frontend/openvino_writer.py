@@ -101,7 +101,6 @@ class TorchWriter:
         if known is None:
             f32 = opset8.constant(np.float32(number))
             return self.cast(f32.output(0), kind)
-            return self.cast(f32, kind)
         array = np.array(number)
         array = array.astype(known.dtype)
         return arrays.constant(array).output(0)

@@ -205,7 +205,6 @@ def torch_noise(
     count = math.prod(dimensions)
     drawn = _drawn(_TORCH_NOISE, generator, count, values)
     return drawn.reshape(dimensions)
-    return drawn.reshape(dimensions)
 
 
 def _type_of(dtype: Any) -> ElementType | None:

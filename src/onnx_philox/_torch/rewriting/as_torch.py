@@ -57,13 +57,8 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
     if random.kept is not None:
         allowed = "left out with alignment 'pytorch', since they say numbers of Philox"
         remedy = "Remove them, or rewrite the model without alignment."
-        checks.refuse(
-            random.site.title,
-            "the seeds",
-            str(random.kept),
-            allowed,
-            remedy,
-        )
+        given = str(random.kept)
+        checks.refuse(random.site.title, "the seeds", given, allowed, remedy)
     if _is_by_hand(random):
         # Written so by hand: it says already what it draws.
         return random
@@ -82,13 +77,7 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         names = [op.name for op in OPERATORS.values() if ALIGNMENT in op.attributes]
         allowed = f"one of {', '.join(names)}, with alignment 'pytorch'"
         remedy = "Rewrite the model without alignment: no other draws follow torch's rules."
-        checks.refuse(
-            title,
-            "what draws in its place",
-            operator.name,
-            allowed,
-            remedy,
-        )
+        checks.refuse(title, "what draws in its place", operator.name, allowed, remedy)
     if isinstance(replacement, BernoulliReplacement) and replacement.probabilities is F64:
         allowed = "a tensor of f32, f16 or bf16, with alignment 'pytorch'"
         remedy = "Put a Cast to f32 before it."

@@ -113,7 +113,6 @@ def find_nodes(
         if isinstance(each, Irreplaceable):
             return each
         shares = each.same is not None and counts[each.same] > 1
-        shares = each.same is not None and counts[each.same] > 1
         outcome: Outcome | None = None
         if own:
             outcome = own.found(each, types, shares=shares)
