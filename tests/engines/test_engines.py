@@ -23,13 +23,7 @@ def run(script: str, *arguments: str) -> list[str]:
     # Ray asks nobody in the world.
     environment = {"PYTHONPATH": str(ROOT / "examples"), "RAY_USAGE_STATS_ENABLED": "0"}
     there = ROOT / "examples"
-    done = child.python(
-        ROOT / script,
-        *arguments,
-        env=environment,
-        cwd=there,
-        timeout=240,
-    )
+    done = child.python(ROOT / script, *arguments, env=environment, cwd=there, timeout=240)
     return done.stdout.splitlines()
 
 
@@ -55,11 +49,7 @@ def test_an_example_is_short(name: str) -> None:
 def test_an_engine_scores_alike_with_any_workers_cuts_and_deaths(
     engine: str, cuts: tuple[str, ...], tmp_path: Path
 ) -> None:
-    lines = run(
-        f"tests/engines/{engine}_workers.py",
-        MODEL,
-        str(tmp_path / "killed"),
-    )
+    lines = run(f"tests/engines/{engine}_workers.py", MODEL, str(tmp_path / "killed"))
     expected = [f"{cut} {HASH}" for cut in cuts]
     assert found(lines) == expected
     # What the example itself prints.

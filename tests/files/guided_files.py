@@ -21,7 +21,8 @@ from typing import Any
 
 from tests.common import child
 
-SECONDS, SEED = 20.0, 1
+SECONDS = 20.0
+SEED = 1
 TARGETS = ("models", "irs", "records", "checkpoints", "states")
 LONGEST = 2**14
 Read = Callable[[bytes], object]
@@ -146,9 +147,12 @@ def main() -> int:
                 f"-max_total_time={seconds:g}",
                 f"-seed={seed}",
                 f"-max_len={LONGEST}",
+                "-timeout=60",
+                "-rss_limit_mb=4096",
+                f"-artifact_prefix={found}/{target}-",
             ]
-            options += ["-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
             command = [sys.executable, __file__, target, folder / target, *options]
+            # The program imports `tests` from here.
             path = {"PYTHONPATH": os.pathsep.join(sys.path)}
             done = child.run(*command, code=None, env=path, errors="replace")
             last = [line for line in done.stderr.splitlines() if line.startswith(("#", "Done"))]

@@ -62,11 +62,8 @@ def run_commands(commands: str) -> str:
 def run_here(line: str) -> str:
     """Our command in this process, which has loaded the runtimes; what is around it, in a shell."""
     command, rest = OURS.fullmatch(line).groups()
-    done = cli.invoke(
-        *shlex.split(command),
-        env={"COLUMNS": "100"},
-        catch_exceptions=False,
-    )
+    words = shlex.split(command)
+    done = cli.invoke(*words, env={"COLUMNS": "100"}, catch_exceptions=False)
     out, errors = map(shlex.quote, (done.stdout, done.stderr))
     said = f"printf %s {out}; printf %s {errors} >&2; return {done.exit_code}"
     return run_in_bash(f"said() {{ {said}; }}; said {rest}")
@@ -83,10 +80,7 @@ def is_as_said(printed: str, said: str) -> bool:
     return doctest.OutputChecker().check_output(said, printed, flags)
 
 
-def blocks_of(
-    name: str,
-    run: set[str],
-) -> list[tuple[str, str]]:
+def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
     """A page's blocks of these languages, each with the block of `text` after it."""
     found = []
     is_run = False
@@ -152,11 +146,7 @@ def test_every_page_for_a_task_is_tested_here() -> None:
 
 PICTURES = ROOT / "docs" / "pictures"
 NAMES = sorted({path.stem.rpartition("-")[0] for path in PICTURES.iterdir()})
-ALL_PAGES = [
-    *ROOT.glob("*.md"),
-    *ROOT.glob("docs/*.md"),
-    *ROOT.glob("benchmarks/*.md"),
-]
+ALL_PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]
 PICTURE = re.compile(
     r"""<picture>
   <source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">
@@ -174,10 +164,8 @@ def shown() -> dict[str, Path]:
         assert len(blocks) == text.count("<img") == text.count("<picture"), page
         for dark, alt, light in blocks:
             name = Path(light).stem.removesuffix("-light")
-            expected = PICTURES / f"{name}-light.svg"
-            assert (page.parent / light).resolve() == expected, page
-            expected = PICTURES / f"{name}-dark.svg"
-            assert (page.parent / dark).resolve() == expected, page
+            assert (page.parent / light).resolve() == PICTURES / f"{name}-light.svg", page
+            assert (page.parent / dark).resolve() == PICTURES / f"{name}-dark.svg", page
             assert len(alt) > 40, f"{page} does not describe {name}"
             found[name] = page
     return found
@@ -225,11 +213,7 @@ class Example:
         commands, printed = (folder / "README.md").read_text().split("```")[1:4:2]
         self.documented = printed.removeprefix("text").removeprefix("\n")
         bash = ("bash", "-euo", "pipefail", "-c", commands.removeprefix("sh\n"))
-        self.readme = child.run(
-            *bash,
-            cwd=folder,
-            env={**child.HERE, **FLAGS},
-        )
+        self.readme = child.run(*bash, cwd=folder, env={**child.HERE, **FLAGS})
         self.program = folder / "build" / name
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -268,12 +252,8 @@ def hash_of(data: bytes) -> str:
 
 def latent(seed: int) -> np.ndarray:
     drawn = np.empty((1, 4, 64, 64), np.float32)
-    onnx_philox.generate(
-        PhiloxState.for_run(seed),
-        out=drawn,
-        mean=0,
-        scale=1,
-    )
+    state = PhiloxState.for_run(seed)
+    onnx_philox.generate(state, out=drawn, mean=0, scale=1)
     return drawn
 
 
@@ -282,8 +262,8 @@ def test_c_without_a_session_draws_what_generate_draws(example: Examples) -> Non
     assert made.readme.stdout.endswith(made.documented)
     for seed in (0, 42, 2**64 - 1):
         told = made(str(seed)).stdout
-        expected = hash_of(latent(seed).tobytes())
-        assert told.split()[-1] == expected
+        noise = latent(seed)
+        assert told.split()[-1] == hash_of(noise.tobytes())
 
 
 @pytest.mark.web
@@ -293,8 +273,8 @@ def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> Non
     child.run("npm", "install", "--no-audit", "--no-fund", cwd=tmp_path)
     library = onnx_philox.onnxruntime.library_path()
     done = child.run("node", "draw.mjs", library, "42", cwd=tmp_path)
-    expected = hash_of(latent(42).tobytes())
-    assert done.stdout.split()[-1] == expected
+    noise = latent(42)
+    assert done.stdout.split()[-1] == hash_of(noise.tobytes())
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
