@@ -34,28 +34,28 @@ STRUCTURES = [
         pair("RandomUniform", "RandomUniform", (2, 3)),
         "onnxruntime",
         [
-            "It draws what seed 1 draws, times 2, modulo 1, as (gives b) does times 3: their "
-            "correlation is 0.17.",
-            "It draws what seed 1 draws, times 3, modulo 1, as (gives a) does times 2: their "
-            "correlation is 0.17.",
+            "It draws what seed 1 draws, times 2, modulo 1, as the RandomUniform that gives 'b' "
+            "does times 3: their correlation is 0.17.",
+            "It draws what seed 1 draws, times 3, modulo 1, as the RandomUniform that gives 'a' "
+            "does times 2: their correlation is 0.17.",
         ],
     ),
     (
         pair("RandomUniform", "RandomUniform", (1, -3)),
         "onnxruntime",
         [
-            "It draws what seed 1 draws, times 1, modulo 1, as (gives b) does times -1: their "
-            "correlation is -1.00.",
-            "It draws what seed 1 draws, times -1, modulo 1, as (gives a) does times 1: their "
-            "correlation is -1.00.",
+            "It draws what seed 1 draws, times 1, modulo 1, as the RandomUniform that gives 'b' "
+            "does times -1: their correlation is -1.00.",
+            "It draws what seed 1 draws, times -1, modulo 1, as the RandomUniform that gives 'a' "
+            "does times 1: their correlation is -1.00.",
         ],
     ),
     (
         pair("RandomUniform", "RandomUniform", (0, 1)),
         "onnxruntime",
         [
-            "It repeats (gives b): seed 0 and seed 1 are one seed there.",
-            "It repeats (gives a): seed 1 and seed 0 are one seed there.",
+            "It repeats the RandomUniform that gives 'b': seed 0 and seed 1 are one seed there.",
+            "It repeats the RandomUniform that gives 'a': seed 1 and seed 0 are one seed there.",
         ],
     ),
     (
@@ -72,10 +72,10 @@ STRUCTURES = [
         "a = Bernoulli <seed = 2.0> (x)  b = Bernoulli <seed = 3.0> (x)",
         "onnxruntime",
         [
-            "Its uniforms are those of seed 1, times 2, modulo 1, and those of (gives b) times 3: "
-            "for most probabilities the two depend on each other.",
-            "Its uniforms are those of seed 1, times 3, modulo 1, and those of (gives a) times 2: "
-            "for most probabilities the two depend on each other.",
+            "Its uniforms are those of seed 1, times 2, modulo 1, and those of the Bernoulli that "
+            "gives 'b' times 3: for most probabilities the two depend on each other.",
+            "Its uniforms are those of seed 1, times 3, modulo 1, and those of the Bernoulli that "
+            "gives 'a' times 2: for most probabilities the two depend on each other.",
         ],
     ),
     ("a = Bernoulli <seed = 20.0> (x)  b = Bernoulli <seed = 21.0> (x)", "onnxruntime", []),
@@ -84,28 +84,30 @@ STRUCTURES = [
         "a = RandomUniformLike <seed = 1.0> (x)  b = Bernoulli <seed = 0.0> (x)",
         "onnxruntime",
         [
-            "It reads the uniforms that (gives b) reads: a Bernoulli or a Multinomial compares "
-            "them with probabilities, so the two depend on each other.",
-            "It reads the uniforms that (gives a) reads: a Bernoulli or a Multinomial compares "
-            "them with probabilities, so the two depend on each other.",
+            "It reads the uniforms that the Bernoulli that gives 'b' reads: a Bernoulli or a "
+            "Multinomial compares them with probabilities, so the two depend on each other.",
+            "It reads the uniforms that the RandomUniformLike that gives 'a' reads: a Bernoulli "
+            "or a Multinomial compares them with probabilities, so the two depend on each other.",
         ],
     ),
     (
         f"{ROWS_OF_X}  a = Multinomial <seed = 1.0> (l)  b = Multinomial <seed = 2.0> (l)",
         "onnxruntime",
         [
-            "Its uniforms are those of seed 1, times 1, modulo 1, and those of (gives b) times 2: "
-            "for most probabilities the two depend on each other.",
-            "Its uniforms are those of seed 1, times 2, modulo 1, and those of (gives a) times 1: "
-            "for most probabilities the two depend on each other.",
+            "Its uniforms are those of seed 1, times 1, modulo 1, and those of the Multinomial "
+            "that gives 'b' times 2: for most probabilities the two depend on each other.",
+            "Its uniforms are those of seed 1, times 2, modulo 1, and those of the Multinomial "
+            "that gives 'a' times 1: for most probabilities the two depend on each other.",
         ],
     ),
     (
         pair("RandomNormal", "RandomNormal", (1, -3)),
         "onnxruntime",
         [
-            "It draws what (gives b) draws, times -1: their seeds add up to 0 there.",
-            "It draws what (gives a) draws, times -1: their seeds add up to 0 there.",
+            "It draws what the RandomNormal that gives 'b' draws, times -1: their seeds add up to "
+            "0 there.",
+            "It draws what the RandomNormal that gives 'a' draws, times -1: their seeds add up to "
+            "0 there.",
         ],
     ),
     (

@@ -548,7 +548,7 @@ def test_equal_nodes_are_shown_as_one_above_20(report, width):
         assert any(f"node_{i}" in line for line in whole)
     assert len(said) < len(whole)
     said = " ".join(" ".join(said).split())
-    assert "RandomUniform-1, 21 nodes onnxruntime" in said
+    assert "RandomUniform (opset 1), 21 nodes onnxruntime" in said
     assert (
         "streams 0, 2, ..., 20 node_0, node_2, ... (20 nodes) in the main graph stream 1 node_1"
         in said

@@ -545,10 +545,10 @@ def test_what_a_runtime_does_wrong_is_named_as_the_originals(noise):
     said = r"'y' and 'z' went together, now they do not: rank correlation \S+, was 0\.(4|5)\d"
     assert re.fullmatch(said, change)
     assert given["faults"] == [
-        "RandomUniform-1: It draws what seed 1 draws, times 1, modulo 1, as (gives z) does times "
-        "2: their correlation is 0.50.",
-        "RandomUniform-1: It draws what seed 1 draws, times 2, modulo 1, as (gives y) does times "
-        "1: their correlation is 0.50.",
+        "RandomUniform (opset 1): It draws what seed 1 draws, times 1, modulo 1, as the "
+        "RandomUniform that gives 'z' does times 2: their correlation is 0.50.",
+        "RandomUniform (opset 1): It draws what seed 1 draws, times 2, modulo 1, as the "
+        "RandomUniform that gives 'y' does times 1: their correlation is 0.50.",
     ]
 
 
@@ -567,8 +567,8 @@ def test_nodes_without_seeds_that_repeat_each_other_are_named(tmp_path, monkeypa
     )
     reason = "neither has a seed, and each is seeded by its number in its own graph."
     assert given["faults"] == [
-        f"RandomNormalLike-1: It repeats (gives a): {reason}",
-        f"RandomNormalLike-1: It repeats (gives y): {reason}",
+        f"RandomNormalLike (opset 1): It repeats the RandomNormalLike that gives 'a': {reason}",
+        f"RandomNormalLike (opset 1): It repeats the RandomNormalLike that gives 'y': {reason}",
     ]
 
 

@@ -27,7 +27,7 @@ IR = "openvino"
 FIRST_ELEMENT = faults.FIRST_ELEMENT.says
 SEEDS_IN_ORDER = faults.SEEDS_IN_ORDER.says
 SEEDS_OF_ONE = faults.SEEDS_OF_ONE.says
-INVERTED = "Bernoulli-15: It is inverted: where p is 0.1, "
+INVERTED = "Bernoulli (opset 15): It is inverted: where p is 0.1, "
 NORMALS = faults.NORMALS.says
 READ_THE_SAME = "once, as one node: they read the same, and neither has a seed."
 
@@ -87,7 +87,7 @@ ONE_SEED = """g () => (float[4] a, float[4] b, float[4] c) {
     b = RandomNormal <seed: float = 4.0, shape = [4]> ()
     c = RandomNormal <seed: float = 4.5, shape = [4]> () }"""
 REPEAT = "They may repeat each other: two of them alone drew the same numbers."
-ARE_ONE_SEED = "It repeats (gives c): seed 4 and seed 4.5 are one seed there."
+ARE_ONE_SEED = "It repeats the RandomNormal that gives 'c': seed 4 and seed 4.5 are one seed there."
 
 # Of equal seeds a rewrite warns.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -154,11 +154,19 @@ CASES = {
     "seeds that are multiples": Case(
         MULTIPLES,
         {
-            ("y", "z"): ("modulo 1, as (gives z) does times 2: their correlation is 0.50.",),
-            ("y", "v"): ("modulo 1, as (gives y) does times 1: their correlation is 0.33.",),
+            ("y", "z"): (
+                "as the RandomUniform that gives 'z' does times 2: their correlation is 0.50.",
+            ),
+            ("y", "v"): (
+                "as the RandomUniform that gives 'y' does times 1: their correlation is 0.33.",
+            ),
         },
         # Each node says only its strongest correlation, and this is another one.
-        {("z", "v"): ("as (gives v) does times 3: their correlation is 0.17.",)},
+        {
+            ("z", "v"): (
+                "as the RandomUniform that gives 'v' does times 3: their correlation is 0.17.",
+            )
+        },
     ),
     "an inverted Bernoulli": Case(
         COINS,
@@ -243,7 +251,7 @@ def test_the_page_shows_what_goes_together_otherwise(tmp_path: Path) -> None:
     assert ends[0] == pytest.approx(160 + 154 / 3, abs=15)
     assert ends[1] == pytest.approx(160 + 154 / 2, abs=15)
     assert f"Known faults of the original may explain each difference; {OF_ITS_OWN}." in page
-    assert "may come of: RandomUniform-1: It draws what seed 1 draws" in page
+    assert "may come of: RandomUniform (opset 1): It draws what seed 1 draws" in page
 
 
 def test_zero_seeds_that_openvino_merges_are_known_of_an_ir(tmp_path: Path) -> None:
@@ -261,7 +269,7 @@ def test_zero_seeds_that_openvino_merges_are_known_of_an_ir(tmp_path: Path) -> N
     (explained,) = report.explained
     assert explained.change.outputs == ("y", "z")
     (fault,) = explained.may_come_of
-    assert fault.startswith("RandomUniform-8: OpenVINO draws it and ")
+    assert fault.startswith("RandomUniform (opset 8): OpenVINO draws it and ")
     assert fault.endswith(" once, as one node: they read the same, and their seeds are 0.")
 
 

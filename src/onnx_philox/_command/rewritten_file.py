@@ -95,7 +95,7 @@ class RewrittenFile:
         # Of a Bernoulli its shares say it.
         wrong = untried.lines(past for past in self.past if not past.is_of_shares)
         for past in wrong[:_MOST]:
-            console.print(Text(f"Before, {past}"))
+            console.print(Text(past))
         if len(wrong) > _MOST:
             more = len(wrong) - _MOST
             console.print(f"And {more} more: onnx-philox inspect {self.source} says which.")
@@ -422,7 +422,7 @@ def _change(node: rewriting.RandomNode) -> tuple[str, str]:
     """What a node was, and what it is."""
     was = node.op_type
     if node.version is not None:
-        was += f"-{node.version}"
+        was += f" (opset {node.version})"
     # A Bernoulli draws booleans, whatever type they are cast to.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
     words = [word for word in (node.replacement, type_) if word]

@@ -66,12 +66,12 @@ class RandomNode:
 
     @property
     def called(self) -> str:
-        """Its name, or what it gives."""
+        """Its name; in words for a node without one, such as ``the Dropout that gives 'y'``."""
         if self.name:
             return self.name
         if self.outputs:
-            return f"(gives {self.outputs[0]})"
-        return "(no name)"
+            return f"the {self.op_type} that gives {self.outputs[0]!r}"
+        return f"the {self.op_type} without a name"
 
     @property
     def is_reproducible(self) -> bool:

@@ -70,10 +70,17 @@ def path_of(path: tuple[str, ...]) -> str:
 
 
 def operator_of(node: RandomNode) -> str:
-    """A node's operator and its version."""
+    """A node's operator, and the opset that defines it: ``Dropout (opset 13)``."""
+    return " ".join(operator_and_opset(node))
+
+
+def operator_and_opset(node: RandomNode) -> list[str]:
+    """What `operator_of` says, in two parts; only the first where no opset is known."""
     domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
-    version = "" if node.version is None else f"-{node.version}"
-    return f"{domain}{node.op_type}{version}"
+    operator = f"{domain}{node.op_type}"
+    if node.version is None:
+        return [operator]
+    return [operator, f"(opset {node.version})"]
 
 
 def becomes(node: RandomNode) -> Text:

@@ -21,6 +21,7 @@ from onnx_philox._command.inspect.in_words import (
     counted,
     few_of,
     grouped,
+    operator_and_opset,
     operator_of,
     place_of,
     print_command,
@@ -266,7 +267,8 @@ class Inspection:
             for runtime in self.runtimes:
                 said = found.today(runtime)
                 today.append(Text(said.label, reasons.style(is_wrong=said.is_wrong)))
-            table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
+            operator = "\n".join(operator_and_opset(node))
+            table.add_row(name, operator, *today, becomes(node), stream_of(node))
         return table
 
     def _groups(self, nodes: Sized) -> bool:

@@ -28,14 +28,13 @@ class WrongBefore:
 
     @property
     def where(self) -> str:
-        """The nodes and the runtime."""
+        """The runtime and the nodes, as the beginning of a sentence."""
         release = f"{self.runtime} {self.said.known.seen_in[self.runtime]}"
-        names = few([_in_a_sentence(node) for node in self.nodes])
-        return f"{names} in {release}"
+        return f"Without the rewrite, {release} does this with {few(self.nodes)}"
 
     @property
     def what(self) -> str:
-        """What the runtime drew, and what is so now."""
+        """What the runtime makes of the nodes, and what a rewritten node does instead."""
         text = self.said.text
         if text.startswith(faults.SUBJECT):
             # The runtime and the node are named before.
@@ -60,13 +59,6 @@ def lines(past: Iterable[WrongBefore]) -> list[str]:
     for each in past:
         found.setdefault(each.where, []).append(each.what)
     return [f"{where}: {' '.join(said)}" for where, said in found.items()]
-
-
-def _in_a_sentence(called: str) -> str:
-    """A node as it is called, or in words if it has no name."""
-    if called.startswith("(gives ") and called.endswith(")"):
-        return f"the node that gives {called.removeprefix('(gives ').removesuffix(')')}"
-    return called
 
 
 def wrong_before(seen: AnyLook) -> list[WrongBefore]:
