@@ -19,6 +19,7 @@ from onnx_philox._command import command_options, frame
 from onnx_philox._command.rewrite_command import rewrite
 from onnx_philox._command.wanted import MOST_RUNS_OF_A_LAW, WantedRuns
 from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.shown import listed
 
 # "\b" keeps the lines after it as they are.
 _HELP = """Random numbers as a node of the model, the same bits in every runtime.
@@ -399,8 +400,7 @@ def path(runtime: str) -> None:
     """Print the path of a runtime's native library, for C, C++ and model servers."""
     allowed = _with_path()
     if runtime not in allowed:
-        listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-        text = f"RUNTIME must be {listed}: got {runtime!r}. Choose one of these."
+        text = f"RUNTIME must be {listed(allowed)}: got {runtime!r}. Choose one of these."
         rooms.terminal.fail("path", ValueError(text), 2)
     if runtime == _CMAKE:
         needed = "onnxruntime"

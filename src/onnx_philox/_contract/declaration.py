@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from onnx_philox._contract import sentences
+from onnx_philox._contract.shown import listed
 from onnx_philox._contract.types import BY_NAME, ElementType
 
 OUTPUT_TYPE = "output_type"
@@ -37,11 +38,6 @@ class Role(Enum):
     def is_parameter(self) -> bool:
         """Whether it holds numbers that say what is drawn."""
         return self not in (Role.STATE, Role.SHAPE)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them: ``f16, f32 or f64``."""
-    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def type_names(types: Sequence[ElementType]) -> str:
@@ -272,10 +268,10 @@ class Operator:
     @property
     def input_names(self) -> str:
         """The inputs as messages list them."""
-        listed = []
+        names = []
         for declared in self.inputs:
-            listed.append(f"{declared.name} (optional)" if declared.optional else declared.name)
-        return ", ".join(listed)
+            names.append(f"{declared.name} (optional)" if declared.optional else declared.name)
+        return ", ".join(names)
 
     @property
     def attribute_names(self) -> str:

@@ -1,4 +1,4 @@
-"""How messages show shapes, and the place that a warning points at."""
+"""How messages show shapes and names, and the place that a warning points at."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ def dims(shape: Iterable[int | str | None]) -> str:
     """The dimensions; a question mark for one that is not known."""
     sizes = ["?" if d is None else str(d) for d in shape]
     return f"[{', '.join(sizes)}]"
+
+
+def listed(names: Sequence[str], word: str = "or") -> str:
+    """Names as a sentence lists them: ``f16, f32 or f64``."""
+    if len(names) < 2:
+        return "".join(names)
+    most = ", ".join(names[:-1])
+    return f"{most} {word} {names[-1]}"
 
 
 def stacklevel() -> int:

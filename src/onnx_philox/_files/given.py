@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import refuse, shown
+from onnx_philox._contract.shown import listed
 from onnx_philox._files import openvino_ir, ort_format, target
 from onnx_philox._files.stamp import Stamp, stamp_of
 from onnx_philox._files.text import check_path

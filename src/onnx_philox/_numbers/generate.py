@@ -20,9 +20,10 @@ from onnx_philox._contract import (
     operators,
 )
 from onnx_philox._contract.arguments import parameter_array
-from onnx_philox._contract.declaration import OUTPUT_TYPE, listed
+from onnx_philox._contract.declaration import OUTPUT_TYPE
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
+from onnx_philox._contract.shown import listed
 from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._numbers import call, fill_native, kept_draws

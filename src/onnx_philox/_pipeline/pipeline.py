@@ -18,7 +18,7 @@ from onnx_philox._contract.refusal import door, refuse, refusing_as
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import PATHS, Form
-from onnx_philox._numbers.states import Integers
+from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.fed_inputs import Feed
@@ -26,7 +26,6 @@ from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Draws, Inverted, PerRow
-from onnx_philox._runtimes import first_state
 from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
@@ -376,9 +375,7 @@ class Pipeline:
         for feed in batches:
             count = self._rows(_MAP, feed)
             with refusing_as(_MAP):
-                rows = range(row, row + count)
-                generator = self.streams.generator
-                state = first_state.of_seed(generator, _MAP, seed, rows=rows, run=run)
+                state = row_states(seed, range(row, row + count), run)
             yield _ran(self._engine, feed, seed, state)
             row += count
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
-from onnx_philox._numbers.states import Integers, check_count, integers_of
+from onnx_philox._numbers.states import Integers, check_count, integers_of, row_states
 from onnx_philox._pipeline import checkpoint
 from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.fed_inputs import Feed
@@ -41,7 +41,7 @@ def of_seed(owner: str, streams: Streams, seed: int | None) -> Start:
     _check_single(owner, seed)
     generator = streams.generator
     seed = secrets.randbits(generator.seed_bits) if seed is None else seed
-    words = first_state.of_seed(generator, owner, seed)
+    words = generator.of_seed(owner, seed)
     return int(seed), words
 
 
@@ -63,7 +63,7 @@ def of_rows(
     _check_single(owner, seed)
     seed = integer(owner, "seed", seed, 2**64)
     with refusing_as(owner):
-        states = first_state.of_seed(streams.generator, owner, seed, rows=range(rows))
+        states = row_states(seed, range(rows))
     return seed, states
 
 

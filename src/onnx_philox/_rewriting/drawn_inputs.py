@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import parameter_array
-from onnx_philox._contract.declaration import Operator, listed
+from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.operators import (
     MAX_RANK,
     RANDOM_BERNOULLI,
@@ -24,6 +24,7 @@ from onnx_philox._contract.operators import (
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
 )
+from onnx_philox._contract.shown import dims, listed
 from onnx_philox._contract.types import BOOL, ElementType
 
 OWNER = "onnx_philox.make_reproducible"
@@ -164,7 +165,7 @@ class DrawnInput:
             return
         if not may_be(self.shape, tuple(dimensions)):
             self.refuse(
-                f"of a shape that the input may have, {shown_sizes(dimensions)}",
+                f"of a shape that the input may have, {dims(dimensions)}",
                 "Write such a shape.",
             )
 
@@ -278,11 +279,6 @@ def may_be(shape: Sequence[int], sizes: Sizes) -> bool:
     if len(shape) != len(sizes):
         return False
     return all(known in (None, size) for known, size in zip(sizes, shape, strict=True))
-
-
-def shown_sizes(sizes: Sequence[int | None]) -> str:
-    """Sizes for messages."""
-    return f"[{', '.join('?' if size is None else str(size) for size in sizes)}]"
 
 
 def _recorded_size(size: object) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from onnx_philox._contract import shown
 from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.shown import listed
 from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.seeded import OF_TENSORFLOW, Seeded
@@ -36,9 +37,7 @@ class Alike:
         written = list(dict.fromkeys(seeds))
         if len(written) == 1:
             return cls(written[0], tuple(nodes))
-        *others, last = written
-        listed = f"{', '.join(others)} and {last}"
-        return cls(f"{listed} (one seed there)", tuple(nodes))
+        return cls(f"{listed(written, 'and')} (one seed there)", tuple(nodes))
 
     @property
     def names(self) -> list[str]:
@@ -131,8 +130,7 @@ def about_those_apart(nodes: Iterable[RandomNode]) -> str:
         for each in apart:
             everything += groups[each]
             names = Alike.of(groups[each]).names
-            listed = few(names)
-            parts.append(f"{listed} ({_what(each)})")
+            parts.append(f"{few(names)} ({_what(each)})")
             others = [other for other in apart if other is not each]
             same_numbers = [other for other in others if other.numbers == each.numbers]
             if any(other.size != each.size for other in same_numbers):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,35 +13,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract.generators import Generator
 from onnx_philox._numbers.states import row_states
 from onnx_philox._runtimes.port import Port
-
-
-def of_seed(
-    generator: Generator,
-    owner: str,
-    seed: Any,
-    *,
-    rows: range | None = None,
-    run: int = 0,
-) -> NDArray[np.uint32]:
-    """The state of a seed, or one for each of these rows of a generator that numbers rows.
-
-    Args:
-        generator: The generator by which the model draws.
-        owner: The function to blame for a wrong seed.
-        seed: 0 to 2^64-1.
-        rows: The numbers of the rows; None for one state.
-        run: The number of the run, where the generator counts runs.
-
-    Returns:
-        uint32 [words], or [rows, words].
-
-    Raises:
-        TypeError: The seed is no integer.
-        ValueError: It is out of its range, or there are more rows than memory holds states for.
-    """
-    if rows is None:
-        return generator.of_seed(owner, seed, run)
-    return row_states(seed, rows, run)
 
 
 def of_seeds(

@@ -21,7 +21,7 @@ from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.wanted import WantedRuns
-from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.shown import listed
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.look import ModelLook, look
 from onnx_philox._runtimes import RUNTIMES

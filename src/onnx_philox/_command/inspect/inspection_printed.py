@@ -34,7 +34,7 @@ from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
-from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.shown import listed
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from onnx_philox._command import refusals
 from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.shown import dims
 from onnx_philox._rewriting.drawn_inputs import DrawnInput
 
 Dimensions = Sequence[int | str | None]
@@ -89,8 +90,7 @@ class ModelInput:
         """Its name, type and shape."""
         if self.shape is None:
             return f"{self.name!r} ({self.type})"
-        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
-        return f"{self.name!r} ({self.type}[{sizes}])"
+        return f"{self.name!r} ({self.type}{dims(self.shape)})"
 
 
 @dataclass(frozen=True)

@@ -129,37 +129,36 @@ def _cast(output: ir.Value, dtype: ir.DataType) -> None:
 
 def _constant(output: ir.Value, dtype: ir.DataType, shape: ir.Shape) -> None:
     """Puts a constant of a known shape in an output's place."""
-    node = output.producer()
-    assert node is not None
-    assert node.graph is not None
     numbers = np.array([d for d in shape if isinstance(d, int)], np.int64)
-    of_shape = ir.Value(name=f"onnx_philox.shape.{output.name}")
-    given = ir.Value(name=f"onnx_philox.{output.name}")
     value = ir.AttrTensor("value", ir.tensor(numbers))
-    zero = ir.AttrTensor("value", ir.tensor(np.zeros(1, dtype.numpy())))
-    made = [
-        ir.Node("", "Constant", [], [value], outputs=[of_shape]),
-        ir.Node("", "ConstantOfShape", [of_shape], [zero], outputs=[given]),
-    ]
-    node.graph.insert_before(node, made)
-    _replace(output, given, dtype, shape)
+    _zeros(output, ir.Node("", "Constant", [], [value]), dtype, shape)
 
 
 def _of_shape_input(output: ir.Value, dtype: ir.DataType) -> None:
     """Puts zeros of the shape that the node's first input says in an output's place."""
     node = output.producer()
     assert node is not None
-    assert node.graph is not None
-    of_shape = ir.Value(name=f"onnx_philox.shape.{output.name}")
-    given = ir.Value(name=f"onnx_philox.{output.name}")
     to = ir.AttrInt64("to", int(ir.DataType.INT64))
+    _zeros(output, ir.Node("", "Cast", [node.inputs[0]], [to]), dtype, None)
+
+
+def _zeros(
+    output: ir.Value,
+    of_shape: ir.Node,
+    dtype: ir.DataType,
+    shape: ir.Shape | None,
+) -> None:
+    """Puts zeros, whose shape another node gives, in an output's place."""
+    node = output.producer()
+    assert node is not None
+    assert node.graph is not None
+    (says_shape,) = of_shape.outputs
+    says_shape.name = f"onnx_philox.shape.{output.name}"
+    given = ir.Value(name=f"onnx_philox.{output.name}")
     zero = ir.AttrTensor("value", ir.tensor(np.zeros(1, dtype.numpy())))
-    made = [
-        ir.Node("", "Cast", [node.inputs[0]], [to], outputs=[of_shape]),
-        ir.Node("", "ConstantOfShape", [of_shape], [zero], outputs=[given]),
-    ]
-    node.graph.insert_before(node, made)
-    _replace(output, given, dtype, None)
+    made = ir.Node("", "ConstantOfShape", [says_shape], [zero], outputs=[given])
+    node.graph.insert_before(node, [of_shape, made])
+    _replace(output, given, dtype, shape)
 
 
 def _stand_in(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,24 @@ _SHOWN = 1920
 _GRID = 48  # marks in a row
 
 
+@dataclass(frozen=True)
+class _Frame:
+    """Where numbers from a low to a high one, and heights from 0 to a top, lie in a picture."""
+
+    low: float
+    high: float
+    top: float = 1
+
+    def x(self, value: float) -> float:
+        """How far from the left a number lies."""
+        share = (value - self.low) / (self.high - self.low)
+        return _LEFT + share * (_RIGHT - _LEFT)
+
+    def y(self, value: float) -> float:
+        """How far from the upper edge a height ends."""
+        return _BOTTOM - value / self.top * (_BOTTOM - _TOP)
+
+
 def histogram(
     values: NDArray[Any],
     low: float,
@@ -42,33 +61,37 @@ def histogram(
     points = np.linspace(low, high, 97).tolist()
     curve = [exact(x) for x in points]
     highest = float(density.max())
-    top = 1.12 * max(highest, *curve)
-
-    def x(value: float) -> float:
-        share = (value - low) / (high - low)
-        return _LEFT + share * (_RIGHT - _LEFT)
-
-    def y(value: float) -> float:
-        return _BOTTOM - value / top * (_BOTTOM - _TOP)
-
+    frame = _Frame(low, high, 1.12 * max(highest, *curve))
     bars = ""
-    for left, right, height in zip(edges[:-1], edges[1:], density, strict=True):
-        bars += _bar(x(left), x(right), y(height))
+    for (left, right), height in zip(itertools.pairwise(edges), density, strict=True):
+        bars += _bar(frame, left, right, height)
     places = []
     for point, height in zip(points, curve, strict=True):
-        places.append(f"{x(point):.1f} {y(height):.1f}")
+        x = frame.x(point)
+        y = frame.y(height)
+        places.append(f"{x:.1f} {y:.1f}")
     line = "L".join(places)
-    middle = (low + high) / 2
-    ticks = [(x(tick), f"{tick:g}") for tick in (low, middle, high)]
-    body = f'<path class="bar" d="{bars}"/><path class="curve" d="M{line}"/>'
-    return _svg(body + _axis(ticks))
+    return _svg(_path("bar", bars) + _path("curve", f"M{line}") + _numbered_axis(frame, "g"))
 
 
-def _bar(left: float, right: float, top: float) -> str:
-    """The path of a bar between two places, with a gap on both sides."""
-    begin = left + 0.4
-    end = right - 0.4
+def _bar(frame: _Frame, low: float, high: float, height: float) -> str:
+    """The path of a bar between two numbers, with a gap on both sides."""
+    begin = frame.x(low) + 0.4
+    end = frame.x(high) - 0.4
+    top = frame.y(height)
     return f"M{begin:.1f} {_BOTTOM}V{top:.1f}H{end:.1f}V{_BOTTOM}z"
+
+
+def _path(kind: str, drawn: str) -> str:
+    """A path of a kind of the page's style."""
+    return f'<path class="{kind}" d="{drawn}"/>'
+
+
+def _numbered_axis(frame: _Frame, form: str) -> str:
+    """An axis with the lowest number, the middle one and the highest, in a form of digits."""
+    middle = (frame.low + frame.high) / 2
+    numbers = (frame.low, middle, frame.high)
+    return _axis([(frame.x(number), format(number, form)) for number in numbers])
 
 
 def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) -> str:
@@ -87,30 +110,19 @@ def overlaid(edges: Sequence[float], was: Sequence[float], now: Sequence[float])
         was: How many lie between each two, for the bars.
         now: Likewise, for the line.
     """
-    low = edges[0]
-    high = edges[-1]
     of_bars = _shares(was)
     of_line = _shares(now)
     highest = max(*of_bars, *of_line)
-    top = 1.12 * (highest or 1)
-
-    def x(value: float) -> float:
-        share = (value - low) / (high - low)
-        return _LEFT + share * (_RIGHT - _LEFT)
-
-    def y(share: float) -> float:
-        return _BOTTOM - share / top * (_BOTTOM - _TOP)
-
-    body = ""
-    steps = ""
+    frame = _Frame(edges[0], edges[-1], 1.12 * (highest or 1))
+    bars = ""
+    line = f"M{frame.x(frame.low):.1f} {_BOTTOM}"
     for i, (left, right) in enumerate(itertools.pairwise(edges)):
-        body += _bar(x(left), x(right), y(of_bars[i]))
-        steps += f"V{y(of_line[i]):.1f}H{x(right):.1f}"
-    line = f"M{x(low):.1f} {_BOTTOM}{steps}V{_BOTTOM}"
-    middle = (low + high) / 2
-    ticks = [(x(tick), f"{tick:.3g}") for tick in (low, middle, high)]
-    drawn = f'<path class="bar" d="{body}"/><path class="curve" d="{line}"/>'
-    return _svg(drawn + _axis(ticks))
+        bars += _bar(frame, left, right, of_bars[i])
+        y = frame.y(of_line[i])
+        x = frame.x(right)
+        line += f"V{y:.1f}H{x:.1f}"
+    line += f"V{_BOTTOM}"
+    return _svg(_path("bar", bars) + _path("curve", line) + _numbered_axis(frame, ".3g"))
 
 
 def _shares(counts: Sequence[float]) -> list[float]:
@@ -128,7 +140,7 @@ def beside(
 ) -> str:
     """The shares of a few values: bars, and across each a line, so much wider, for the others."""
     highest = max(*was, *now)
-    top = 1.15 * (highest or 1)
+    frame = _Frame(0, len(names), 1.15 * (highest or 1))
     step = (_RIGHT - _LEFT) / len(names)
     longest = max(len(name) for name in names)
     widest = _LETTER * (1 + longest)
@@ -139,13 +151,12 @@ def beside(
     for i, (before, after) in enumerate(zip(was, now, strict=True)):
         left = _LEFT + (i + 0.18) * step
         right = _LEFT + (i + 0.82) * step
-        height = _BOTTOM - before / top * (_BOTTOM - _TOP)
-        level = _BOTTOM - after / top * (_BOTTOM - _TOP)
-        bar = f"M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"
-        body += f'<path class="bar" d="{bar}"/>'
+        height = frame.y(before)
+        level = frame.y(after)
+        body += _path("bar", f"M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z")
         begin = left - over
         end = right + over
-        body += f'<path class="curve" d="M{begin:.1f} {level:.1f}H{end:.1f}"/>'
+        body += _path("curve", f"M{begin:.1f} {level:.1f}H{end:.1f}")
         if i % shown_every == 0:
             middle = (left + right) / 2
             ticks.append((middle, names[i]))
@@ -154,22 +165,17 @@ def beside(
 
 def on_a_line(was: float, now: float, low: float) -> str:
     """Two numbers between a lowest one and 1: a bar from 0, and a line across it for the other."""
-
-    def x(value: float) -> float:
-        share = (value - low) / (1 - low)
-        return _LEFT + share * (_RIGHT - _LEFT)
-
-    bar = f"M{x(0):.1f} {_BAR_TOP}H{x(was):.1f}V{_BAR_BOTTOM}H{x(0):.1f}z"
-    line = f"M{x(now):.1f} {_BAR_TOP - _OVER}V{_BAR_BOTTOM + _OVER}"
-    zero = f"M{x(0):.1f} {_BAR_TOP - _OVER}V{_BAR_AXIS}"
-    ticks = [(x(low), f"{low:g}"), (x(0), "0"), (x(1), "1")]
-    if low == 0:
-        ticks = [(x(0), "0"), (x(0.5), "0.5"), (x(1), "1")]
-    drawn = (
-        f'<path class="axis" d="{zero}"/><path class="bar" d="{bar}"/>'
-        f'<path class="curve" d="{line}"/>'
-    )
-    return _svg(drawn + _axis(ticks, at=_BAR_AXIS), height=_BAR_AXIS + 20)
+    frame = _Frame(low, 1)
+    begin = frame.x(0)
+    end = frame.x(was)
+    across = frame.x(now)
+    over = _BAR_TOP - _OVER
+    zero = _path("axis", f"M{begin:.1f} {over}V{_BAR_AXIS}")
+    bar = _path("bar", f"M{begin:.1f} {_BAR_TOP}H{end:.1f}V{_BAR_BOTTOM}H{begin:.1f}z")
+    line = _path("curve", f"M{across:.1f} {over}V{_BAR_BOTTOM + _OVER}")
+    numbers = (0, 0.5, 1) if low == 0 else (low, 0, 1)
+    ticks = [(frame.x(number), f"{number:g}") for number in numbers]
+    return _svg(zero + bar + line + _axis(ticks, at=_BAR_AXIS), height=_BAR_AXIS + 20)
 
 
 def bits(words: NDArray[np.uint32]) -> str:
@@ -221,8 +227,7 @@ def grid(differs: bytes) -> str:
     return (
         f'<svg viewBox="0 0 {_GRID} {height}" role="img" aria-label="'
         f'{differs.count(1)} of {len(differs)} numbers differ{part}">'
-        f'<path class="same" d="{dots}"/>'
-        f'<path class="differs" d="{squares}"/></svg>'
+        f"{_path('same', dots)}{_path('differs', squares)}</svg>"
     )
 
 
@@ -238,7 +243,7 @@ def _axis(
     is_centred: bool = False,
     at: int = _BOTTOM,
 ) -> str:
-    line = f'<path class="axis" d="M{_LEFT} {at}.5H{_RIGHT}"/>'
+    line = _path("axis", f"M{_LEFT} {at}.5H{_RIGHT}")
     anchors = ["start", "middle", "end"]
     if is_centred:
         anchors = ["middle"] * len(ticks)

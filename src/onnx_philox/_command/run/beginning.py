@@ -13,9 +13,10 @@ from onnx_philox._command.inside_model import Inside
 from onnx_philox._command.run.given_inputs import StatePorts, check_all_given, read_inputs
 from onnx_philox._command.wanted import Seed, WantedRuns, option_of
 from onnx_philox._contract import feeds
+from onnx_philox._contract.shown import dims
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, check_one_state, next_name
-from onnx_philox._rewriting.drawn_inputs import Sizes, may_be, shown_sizes
+from onnx_philox._rewriting.drawn_inputs import Sizes, may_be
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
@@ -160,7 +161,7 @@ def _check_shapes(given: Mapping[str, Any], asked: Mapping[str, Sizes]) -> None:
         shape = given[name].tolist() if name in given else None
         if shape is not None and not may_be(shape, sizes):
             raise ArgumentError(
-                f"{feeds.title(name)} must say a shape of {shown_sizes(sizes)}, as the model "
+                f"{feeds.title(name)} must say a shape of {dims(sizes)}, as the model "
                 f"declares the input that it draws: got {shape}. Pass such a shape."
             )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import _runtime_errors
+from onnx_philox import _runtime_errors, row_states
 from onnx_philox._command import paths
 from onnx_philox._command.wanted import RowSeeds, Seed
 from onnx_philox._contract import feeds, given_arrays
@@ -288,7 +288,7 @@ class StatePorts:
                 return first_state.of_seeds(generator, seed, run=run)
             if not self.is_per_row:
                 owner = generator.seeding.partition("(")[0]
-                words = first_state.of_seed(generator, owner, seed, run=run)
+                words = generator.of_seed(owner, seed, run)
                 return self.port.holding(words)
             if not generator.is_counter_based:
                 raise ArgumentError(
@@ -304,8 +304,7 @@ class StatePorts:
                     f"Pass the states, too: --input {self.name}=FILE.npy with what "
                     "onnx_philox.row_states(seed, range(batch), run) gives."
                 )
-            numbers = range(rows.pop())
-            return first_state.of_seed(generator, _NAME, seed, rows=numbers, run=run)
+            return row_states(seed, range(rows.pop()), run)
         except ValueError as error:
             raise ArgumentError(str(error)) from error
 

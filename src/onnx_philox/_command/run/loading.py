@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnx_philox import _backends
-from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.shown import listed
 from onnx_philox._rewriting.look import ModelLook
 from onnx_philox._runtimes import RUNTIMES, Runtime
 from onnx_philox._runtimes.models import LoadedModel, RunError, SettingError, ToOpen, choose_backend

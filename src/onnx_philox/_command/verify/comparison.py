@@ -230,11 +230,3 @@ def groups(results: Iterable[CaseResult]) -> dict[Runner | Absent, list[CaseResu
     for result in results:
         found.setdefault(result.by, []).append(result)
     return found
-
-
-def joined(names: Iterable[str]) -> str:
-    """Names as a phrase: `a, b and c`."""
-    *most, last = names
-    if not most:
-        return last
-    return f"{', '.join(most)} and {last}"

@@ -17,10 +17,10 @@ from openvino import opset8
 
 from onnx_philox import openvino as factories
 from onnx_philox._contract import checks, operators
-from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.rows_of_numbers import check_logits
+from onnx_philox._contract.shown import listed
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (

@@ -23,6 +23,7 @@ from onnx_philox._command.compare.law.statistics import Family
 from onnx_philox._command.compare.law.watched import Watched
 from onnx_philox._command.run.runs_printed import about_filled
 from onnx_philox._command.wanted import Seed, option_of
+from onnx_philox._contract.shown import listed
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
 
@@ -166,7 +167,10 @@ class ComparedLaws:
     def print(self, console: Console) -> None:
         """Prints what was compared, the verdict and what differs."""
         names = (str(self.model), "bold"), " and its original ", (str(self.original), "bold")
-        seed = "" if self.seed is None else f"; {option_of(self.seed).lstrip('-')} {self.seed}"
+        seed = ""
+        if self.seed is not None:
+            option = option_of(self.seed).lstrip("-")
+            seed = f"; {option} {self.seed}"
         console.print(Text.assemble(*names, f" in {self.loaded.title}{seed}"))
         console.print(Text(f"{self.counted} of each; compared: {self.names}"))
         if self.filled:
@@ -342,10 +346,10 @@ class ComparedLaws:
         whole += _of_shares(seen.share_of_values, seen.share_below)
         lines = []
         if whole:
-            lines.append(f"of a whole output: {_or(whole)}")
+            lines.append(f"of a whole output: {listed(whole)}")
         of_one = _of_shares(seen.element, seen.element_below)
         if of_one:
-            lines.append(f"of one value: {_or(of_one)}")
+            lines.append(f"of one value: {listed(of_one)}")
         if seen.correlation is not None:
             lines.append(f"of two values: a rank correlation of {_up(seen.correlation):.6g}")
         return lines
@@ -365,11 +369,8 @@ def _up(least: float) -> float:
     """A bound to two digits, rounded up, so that it stays one."""
     digits = 1 - math.floor(math.log10(least))
     unit = 10.0**-digits
-    return math.ceil(least / unit - 1e-9) * unit
-
-
-def _or(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+    units = math.ceil(least / unit - 1e-9)
+    return units * unit
 
 
 _STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
@@ -389,8 +390,11 @@ def _one_run(output: Watched) -> str:
     of_them = "its one value" if count == 1 else f"{count} of its values"
     of_original, of_model = output.sides
     if of_model.shape is not None and of_model.shape != of_original.shape:
-        of_them = f"whose shape is {[*of_model.shape]}, was {[*output.shape]}, {of_them}"
-    return f"{output.name}, {of_them}: {_moments(now)}; was {_moments(was)}"
+        shapes = f"whose shape is {[*of_model.shape]}, was {[*output.shape]}"
+        of_them = f"{shapes}, {of_them}"
+    said_now = _moments(now)
+    said_was = _moments(was)
+    return f"{output.name}, {of_them}: {said_now}; was {said_was}"
 
 
 def _moments(values: Values) -> str:
@@ -398,7 +402,10 @@ def _moments(values: Values) -> str:
     finite = values[np.isfinite(values)].astype(np.float64)
     said = []
     if finite.size:
-        said.append(f"mean {finite.mean():.4g}, standard deviation {finite.std():.4g}")
-    if finite.size < values.size:
-        said.append(f"{values.size - finite.size} NaN or infinite")
+        mean = finite.mean()
+        deviation = finite.std()
+        said.append(f"mean {mean:.4g}, standard deviation {deviation:.4g}")
+    others = values.size - finite.size
+    if others:
+        said.append(f"{others} NaN or infinite")
     return ", ".join(said) or "no values"

@@ -13,7 +13,7 @@ from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import ERROR
 from onnx_philox._command.run.beginning import Serving
-from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.shown import listed
 from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 _LOOKS = (1000, 4000, 16_000, 64_000)

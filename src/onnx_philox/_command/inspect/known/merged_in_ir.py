@@ -1,17 +1,16 @@
 """Nodes with seeds of 0 that OpenVINO makes one of, as the structure of an IR shows them.
 
-OpenVINO takes nodes of equal attributes for one if they read the same, which it looks for from each
-output that several nodes read. Constants need only be equal, if something else is read by both. It
-leaves two alone that are both results of the model.
+Constants need only be equal, if something else is read by both.
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 
 import openvino as ov
 
+from onnx_philox._command.inspect.known.merging import merged_with
 from onnx_philox._command.inspect.known.probed import MERGED
 from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour
 from onnx_philox._openvino_models.graphs import constant
@@ -29,8 +28,17 @@ MERGED_ZEROS = KnownBehaviour(
     instead_of=MERGED.name,
 )
 _STEPS = 8
-_COMPUTED = frozenset(
-    "Broadcast Concat Convert Gather Reshape ShapeOf Slice Squeeze StridedSlice Unsqueeze".split()  # noqa: SIM905
+_COMPUTED = (
+    "Broadcast",
+    "Concat",
+    "Convert",
+    "Gather",
+    "Reshape",
+    "ShapeOf",
+    "Slice",
+    "Squeeze",
+    "StridedSlice",
+    "Unsqueeze",
 )
 
 
@@ -48,14 +56,9 @@ class MergedZeros:
 
     def merged_with(self, node: ov.Node) -> ov.Node | None:
         """Another node that OpenVINO takes for this one; None for none."""
-        is_result = _is_result(node)
-        read = _read_by(node)
-        for other in self._alike[_what_it_is(node)]:
-            is_other = other.get_name() != node.get_name()
-            are_results = is_result and _is_result(other)
-            if is_other and not are_results and not read.isdisjoint(_read_by(other)):
-                return other
-        return None
+        alike = self._alike[_what_it_is(node)]
+        others = [each for each in alike if each.get_name() != node.get_name()]
+        return merged_with(node, others, _read_by, _is_result)
 
 
 def _is_result(node: ov.Node) -> bool:
@@ -88,14 +91,12 @@ def _source(value: ov.Output, steps: int) -> Hashable:
     return node.get_type_name(), _attributes(node), read
 
 
-def _read_by(node: ov.Node) -> set[str]:
+def _read_by(node: ov.Node, steps: int = _STEPS) -> set[str]:
     """The names of the nodes that a node reads, and of what those are computed of."""
-    return {each.get_name() for each in _sources(node, _STEPS)}
-
-
-def _sources(node: ov.Node, steps: int) -> Iterator[ov.Node]:
+    found = set()
     for value in node.input_values():
         source = value.get_node()
-        yield source
+        found.add(source.get_name())
         if steps and source.get_type_name() in _COMPUTED:
-            yield from _sources(source, steps - 1)
+            found |= _read_by(source, steps - 1)
+    return found

@@ -1,8 +1,6 @@
 """Nodes without seeds that OpenVINO makes one of, as the structure of an ONNX model shows them.
 
-OpenVINO takes nodes of equal attributes for one if they read the same, which it looks for from each
-output that several nodes read. It leaves two alone that are both results of the model. A normal of
-ONNX is made of uniforms there, which are no results.
+A normal of ONNX is made of uniforms there, which are no results.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from collections.abc import Hashable, Mapping
 
 import onnx_ir as ir
 
+from onnx_philox._command.inspect.known.merging import merged_with
 from onnx_philox._command.inspect.known.met_nodes import NORMALS, Met, MetNodes, is_unseeded
 from onnx_philox._command.inspect.known.probed import MERGED
 from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour
@@ -36,13 +35,9 @@ _MOST_NUMBERS = 64
 
 def is_merged(met: Met, among: MetNodes) -> Mapping[str, str] | None:
     """The details of a node that is merged with another; None of others."""
-    is_result = _is_result(met)
-    read = _read_by(met)
-    for other in among.alike(met, _what_it_is):
-        are_results = is_result and _is_result(other)
-        if other is not met and not are_results and not read.isdisjoint(_read_by(other)):
-            return {"other": other.record.called}
-    return None
+    alike = [each for each in among.alike(met, _what_it_is) if each is not met]
+    other = merged_with(met, alike, _read_by, _is_result)
+    return None if other is None else {"other": other.record.called}
 
 
 def _is_result(met: Met) -> bool:

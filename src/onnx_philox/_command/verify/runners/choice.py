@@ -16,8 +16,8 @@ from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example, apart, together
 from onnx_philox._command.verify.runners import on_cuda, openvino_own
 from onnx_philox._command.verify.runners.interface import Absent, Loaded, NotCarriedError, Runner
-from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._contract.shown import listed
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
 from onnx_philox._runtimes.models import LoadedModel, ToOpen

@@ -15,12 +15,13 @@ from rich.text import Text
 
 from onnx_philox._command import libraries, terminal
 from onnx_philox._command.verify import cases
-from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
+from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.runners.openvino_own import OpenvinoOwnRunner
 from onnx_philox._command.verify.shown import vectors_table
 from onnx_philox._command.verify.shown.matrix import Standing, TypeRow, matrix
 from onnx_philox._contract import generators
+from onnx_philox._contract.shown import listed
 from onnx_philox._runtimes.port import identity
 
 _FEW_OPERATORS = 5
@@ -113,8 +114,8 @@ class Verification:
             if any(r.verdict is CaseVerdict.MISMATCH for r in failed):
                 what = "numbers that differ from the documented ones"
             return (
-                f"Do not rely on {joined(where)} here: what came was {what}. Please report it, "
-                "with the output of onnx-philox verify --json."
+                f"Do not rely on {listed(where, 'and')} here: what came was {what}. Please report "
+                "it, with the output of onnx-philox verify --json."
             )
         ours = [result for result in self.results if not result.by.is_peer]
         tried = {result.by for result in ours if result.case}
@@ -126,7 +127,7 @@ class Verification:
             if result.verdict is CaseVerdict.NOT_INSTALLED:
                 missing.append(result.by.title)
         if missing:
-            meaning += f" Not tried: {joined(missing)}."
+            meaning += f" Not tried: {listed(missing, 'and')}."
         return meaning
 
     @property
@@ -148,8 +149,8 @@ class Verification:
                         word = _PLURALS.get(verdict, verdict)
                     verdicts.append(f"{count} {word}")
             counted = f"{counts['cases']} cases, {counts['vectors']} vectors"
-            listed = ", ".join(verdicts)
-            lines.append(f"{name}: {counted}; {listed}.")
+            each = ", ".join(verdicts)
+            lines.append(f"{name}: {counted}; {each}.")
         return "\n".join(lines)
 
     @property
@@ -169,7 +170,7 @@ class Verification:
             limits = [f"{limit:g} ({type_.name})" for type_, limit in tolerances]
             notes.append(
                 "TensorFlow normal: the same bits in every runtime here, and within "
-                f"{joined(limits)} of TensorFlow's values, whose ln, sin and cos are others."
+                f"{listed(limits, 'and')} of TensorFlow's values, whose ln, sin and cos are others."
             )
         return [*notes, *_notes_on_others(self.results)]
 
@@ -313,11 +314,14 @@ def _types_of(refused: Iterable[CaseResult]) -> str:
     if len(by_operator) <= _FEW_OPERATORS:
         are_alike = len({tuple(types) for types in by_operator.values()}) == 1
         if len(by_operator) == 1 or not are_alike:
-            return "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
+            parts = []
+            for operator, types in by_operator.items():
+                parts.append(f"{operator} {listed([*types], 'and')}")
+            return "; ".join(parts)
     every: dict[str, None] = {}
     for types in by_operator.values():
         every |= types
-    return joined(every)
+    return listed([*every], "and")
 
 
 def _right(results: list[CaseResult]) -> str:
@@ -326,7 +330,8 @@ def _right(results: list[CaseResult]) -> str:
     rows = [row for row in vectors_table.family_rows(family) if row.verdict is CaseVerdict.SAME]
     if not rows:
         return "none"
-    return joined("all" if row.is_whole_family else row.what for row in rows)
+    right = ["all" if row.is_whole_family else row.what for row in rows]
+    return listed(right, "and")
 
 
 def _counts(results: Iterable[CaseResult]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import numpy as np
 import onnx_ir as ir
 from onnx.defs import OpSchema
 
-from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import TypeRefusalError
+from onnx_philox._contract.shown import listed
 from onnx_philox._contract.types import ElementType
 from onnx_philox._models.graphs import Owner, label, opset_of, walk
 from onnx_philox._rewriting import found
