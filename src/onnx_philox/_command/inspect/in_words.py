@@ -24,16 +24,20 @@ def few_of(given: Sequence[str]) -> str:
     """The first of many names and how many there are; a last one would make a range of them."""
     if len(given) <= FEW:
         return ", ".join(given)
-    return f"{', '.join(given[: FEW - 1])}, ... ({len(given)} nodes)"
+    first = ", ".join(given[: FEW - 1])
+    return f"{first}, ... ({len(given)} nodes)"
 
 
 def ranged(numbers: Iterable[int]) -> str:
     """Numbers such as streams: a range, or the first and the last of them."""
     given = sorted(set(numbers))
-    if len(given) > 1 and given[-1] - given[0] == len(given) - 1:
+    count = len(given)
+    if count > 1 and given[-1] - given[0] == count - 1:
         return f"{given[0]} to {given[-1]}"
-    few = given if len(given) <= FEW else (*given[:2], "...", given[-1])
-    return ", ".join(map(str, few))
+    few = [str(number) for number in given]
+    if count > FEW:
+        few = [*few[:2], "...", few[-1]]
+    return ", ".join(few)
 
 
 def grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:

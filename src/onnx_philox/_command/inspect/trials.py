@@ -112,10 +112,19 @@ def run(
 
     `rest` is what is left of the model without the nodes; None where nobody asks for it.
     """
-    runtimes = [r for r in RUNTIMES.values() if r.bare and (r.takes_ir or not of_ir)]
-    distinct = {probe.key: probe for probe in probes}
+    runtimes = []
+    for runtime in RUNTIMES.values():
+        takes_it = runtime.takes_ir or not of_ir
+        if runtime.bare and takes_it:
+            runtimes.append(runtime)
+    distinct = {}
+    for probe in probes:
+        distinct[probe.key] = probe
     counts = Counter(probe.kind for probe in probes)
-    several = {key for key, probe in distinct.items() if counts[probe.kind] > 1}
+    several = set()
+    for key, probe in distinct.items():
+        if counts[probe.kind] > 1:
+            several.add(key)
     count = itertools.count(1)
     total = len(runtimes) * len(_ROLES) * len(distinct)
 
@@ -152,9 +161,13 @@ def _try(
         absent = Trial(Behaviour.NOT_INSTALLED, install_command(name))
         return Trials(name, None, dict.fromkeys(probes, absent), None)
     first, second = workers
-    here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)
+    lines = {key: probe.line for key, probe in probes.items()}
+    here = _answers(first, lines, tell)
     # What failed or was removed needs no second process.
-    drawn = {key: probe for key, probe in probes.items() if _verdict(probe, here[key]) is None}
+    drawn = {}
+    for key, probe in probes.items():
+        if _verdict(probe, here[key]) is None:
+            drawn[key] = probe
     in_twos = {
         f"{key} {i}": line
         for key, probe in drawn.items()
@@ -171,7 +184,7 @@ def _try(
     if drawn:
         # In another second, since the seed may be the current one, as in OpenVINO's Multinomial.
         time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
-    there = _answers(second, {key: probe.line for key, probe in drawn.items()}, tell)
+    there = _answers(second, {key: lines[key] for key in drawn}, tell)
     for _ in range(len(probes) - len(there)):
         tell(name)
     trials = {

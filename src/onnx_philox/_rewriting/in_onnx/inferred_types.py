@@ -22,14 +22,54 @@ from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import 
 # From this version on Reshape takes the shape as an input.
 _RESHAPE_BY_INPUT = 5
 
-_KEEPS_A_DIMENSION = frozenset(
-    """
-    Abs Add And Cast Ceil Clip Cos Div Elu Equal Erf Exp Floor Gelu Greater HardSigmoid HardSwish
-    Identity LeakyRelu Less Log LogSoftmax Max Min Mul Neg Not Or Pow PRelu RandomNormalLike
-    RandomUniformLike Reciprocal Relu Round Selu Sigmoid Sign Sin Softmax Softplus Sqrt Sub Sum Tanh
-    Where
-    """.split()  # noqa: SIM905
-)
+_KEEPS_A_DIMENSION = {
+    "Abs",
+    "Add",
+    "And",
+    "Cast",
+    "Ceil",
+    "Clip",
+    "Cos",
+    "Div",
+    "Elu",
+    "Equal",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "Greater",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "LeakyRelu",
+    "Less",
+    "Log",
+    "LogSoftmax",
+    "Max",
+    "Min",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "Pow",
+    "PRelu",
+    "RandomNormalLike",
+    "RandomUniformLike",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Softmax",
+    "Softplus",
+    "Sqrt",
+    "Sub",
+    "Sum",
+    "Tanh",
+    "Where",
+}
 """Operators whose output has a dimension if one of their inputs has."""
 
 Rules = dict[str, dict[str, list[list[int]]]]

@@ -164,8 +164,9 @@ class _Changed:
         if abs(shift) < (self._least.shift or 0) / 2:
             return
         was, now = self._output.raw / self._runs
+        means_in_words = f"its mean is {now:.4g}, was {was:.4g}"
         shift_in_words = f"a shift of {shift:.2g} standard deviations"
-        yield self._of_whole(f"its mean is {now:.4g}, was {was:.4g} ({shift_in_words})")
+        yield self._of_whole(f"{means_in_words} ({shift_in_words})")
 
     def _spread(self) -> Iterator[Change]:
         if SPREAD not in self._fired:
@@ -190,13 +191,17 @@ class _Changed:
         places = [place for place in self._fired.get(SHARE, []) if self._differs_in_rest(place)]
         if not places:
             return
-        place = max(places, key=lambda place: abs(self._now(place) - self._was(place)))
+        place = max(places, key=self._apart)
         value = self._output.statistics[place].value
         event = "true" if self._output.is_bool else _in_text(value)
         now = self._now(place)
         was = self._was(place)
         found = self._of_whole(f"{event} in {shares_in_words(now, was)}")
         yield replace(found, now=now, was=was)
+
+    def _apart(self, place: int) -> float:
+        """How far apart a share is in both models."""
+        return abs(self._now(place) - self._was(place))
 
     def _differs_in_rest(self, place: int) -> bool:
         """Whether a share also differs in the elements which do not differ much by themselves."""
@@ -212,7 +217,9 @@ class _Changed:
             for test in np.flatnonzero(column.edges == value).tolist():
                 has_value = True
                 if self._rest[element]:
-                    apart.append(elements.now[element, test] - elements.was[element, test])
+                    now = elements.now[element, test]
+                    was = elements.was[element, test]
+                    apart.append(now - was)
         if not has_value:
             return True
         # A value that the rest never has differs in the others alone.
@@ -229,10 +236,12 @@ class _Changed:
     def _below(self) -> OfValues:
         """The distribution function at a quantile, in the element where it differs most."""
         elements = self._output.elements
-        place = max(self._fired[BELOW], key=lambda place: abs(self._now(place) - self._was(place)))
+        place = max(self._fired[BELOW], key=self._apart)
         level = self._output.statistics[place].level
         apart = np.abs(elements.now - elements.was)[:, level]
-        element = int(np.where(elements.is_few, -1, apart).argmax())
+        # Elements of few values have no such level.
+        of_many_values = np.where(elements.is_few, -1, apart)
+        element = int(of_many_values.argmax())
         count = len(self._output.places)
         return self._of_element(element, level, f"of {count} values it differs most")
 
@@ -240,10 +249,14 @@ class _Changed:
         """The share that differs most; of several that do, that of a zero, which a mask leaves."""
         elements = self._output.elements
         columns = elements.columns
-        apart = np.where(self._elements, np.abs(elements.now - elements.was), -1)
+        every = np.abs(elements.now - elements.was)
+        apart = np.where(self._elements, every, -1)
         differs_most = apart >= apart.max() - _ROUNDING
-        places = [(int(element), int(test)) for element, test in np.argwhere(differs_most)]
-        zeros = [(element, test) for element, test in places if columns[element].edges[test] == 0]
+        places = np.argwhere(differs_most).tolist()
+        zeros = []
+        for element, test in places:
+            if columns[element].edges[test] == 0:
+                zeros.append((element, test))
         element, test = (zeros or places)[0]
         differing = int(self._differing.sum())
         count = len(self._output.places)
@@ -271,8 +284,10 @@ class _Changed:
         else:
             said = f"{name}{[*place]}: {text} ({beside})"
         elements = None
-        if self._differing.any() and (self._rest.sum() < len(self._rest) or output.size == 1):
-            elements = frozenset(output.places_of(self._differing).tolist())
+        are_some = not self._rest.all() or output.size == 1
+        if self._differing.any() and are_some:
+            differing = output.places_of(self._differing)
+            elements = frozenset(differing.tolist())
         quantiles = () if column.is_few else self._quantiles(element)
         return OfValues(said, (name,), elements, place, now, was, self._is_inverted, quantiles)
 
@@ -344,8 +359,9 @@ class _ChangesTogether:
         apart = np.abs(now - was)
         strongest: dict[tuple[int, int], tuple[int, int]] = {}
         # The last one of two outputs is kept, which parts most.
-        for place in sorted(np.argwhere(fired), key=lambda place: apart[place[0], place[1]]):
-            one, other = int(place[0]), int(place[1])
+        places = np.argwhere(fired).tolist()
+        places.sort(key=lambda place: apart[place[0], place[1]])
+        for one, other in places:
             outputs = int(together.owners[one]), int(together.owners[other])
             enough = self._notable(one, other)
             if any(self._look.whole[output].any() for output in outputs):

@@ -28,9 +28,9 @@ _MODE = 0.05
 _PART = 1e-3
 _REPEATED = 3
 """And in a few runs, it is one if it came so often."""
-_LEVELS = (1 / 128, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2)
-_BELOW_MEDIAN = _LEVELS[:-1]
-LEVELS = np.array(_LEVELS + tuple(1 - level for level in reversed(_BELOW_MEDIAN)))
+_BELOW_MEDIAN = [1 / 128, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8]
+_ABOVE_MEDIAN = [1 - level for level in reversed(_BELOW_MEDIAN)]
+LEVELS = np.array([*_BELOW_MEDIAN, 1 / 2, *_ABOVE_MEDIAN])
 """At these quantiles a distribution function is compared."""
 _UNITS = 16 * float(np.finfo(np.float32).eps)
 _SINGLE = np.dtype(np.float32).itemsize
@@ -74,7 +74,8 @@ def reaches(known: Floats, values: Floats, by: Tolerances) -> Floats:
     lowest = finite.min()
     highest = finite.max()
     is_end = (finite == lowest) | (finite == highest)
-    if is_end.all() and highest - lowest <= by.atol + by.rtol * abs(lowest):
+    is_near = highest - lowest <= by.atol + by.rtol * abs(lowest)
+    if is_end.all() and is_near:
         return within
     largest = max(abs(lowest), abs(highest))
     deviation = float((finite / largest).std() * largest)

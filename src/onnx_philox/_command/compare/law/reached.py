@@ -30,20 +30,75 @@ class Reach(IntEnum):
 Reached = Mapping[str, Reach]
 """The outputs that read a draw, by their names."""
 
-_ONLY_SHAPES = frozenset("RandomNormalLike RandomUniformLike Shape ShapeOf Size".split())  # noqa: SIM905
-_AS_DRAWN = frozenset(
-    """
-    Cast Convert Flatten Identity LogicalNot Not Reshape Squeeze Unsqueeze
-    """.split()  # noqa: SIM905
-)
-_IN_PLACE = frozenset(
-    """
-    Abs Add And Ceil Ceiling Clamp Clip Cos Div Divide Dropout Elu Equal Erf Exp Floor Greater
-    GreaterEqual GreaterOrEqual Less LessEqual LessOrEqual Log LogicalAnd LogicalOr Max Maximum Min
-    Minimum Mul Multiply Neg Negative NotEqual Or Pow Power Reciprocal Relu Round Select Sigmoid
-    Sign Sin Sqrt Sub Subtract Tanh Where
-    """.split()  # noqa: SIM905
-)
+_ONLY_SHAPES = {
+    "RandomNormalLike",
+    "RandomUniformLike",
+    "Shape",
+    "ShapeOf",
+    "Size",
+}
+_AS_DRAWN = {
+    "Cast",
+    "Convert",
+    "Flatten",
+    "Identity",
+    "LogicalNot",
+    "Not",
+    "Reshape",
+    "Squeeze",
+    "Unsqueeze",
+}
+_IN_PLACE = {
+    "Abs",
+    "Add",
+    "And",
+    "Ceil",
+    "Ceiling",
+    "Clamp",
+    "Clip",
+    "Cos",
+    "Div",
+    "Divide",
+    "Dropout",
+    "Elu",
+    "Equal",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Greater",
+    "GreaterEqual",
+    "GreaterOrEqual",
+    "Less",
+    "LessEqual",
+    "LessOrEqual",
+    "Log",
+    "LogicalAnd",
+    "LogicalOr",
+    "Max",
+    "Maximum",
+    "Min",
+    "Minimum",
+    "Mul",
+    "Multiply",
+    "Neg",
+    "Negative",
+    "NotEqual",
+    "Or",
+    "Pow",
+    "Power",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Select",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sqrt",
+    "Sub",
+    "Subtract",
+    "Tanh",
+    "Where",
+}
 """Operators of ONNX and OpenVINO whose outputs have at a place what their inputs make of it."""
 
 

@@ -105,13 +105,16 @@ def _least_scale(output: Watched, look: Verdicts) -> float | None:
 def _mean_square(output: Watched, place: int) -> Floats:
     """Of the deviations of an output in both models, by the place of that statistic."""
     whole = output.whole
-    return np.asarray((whole.was[place] + whole.now[place]) / (2 * whole.runs))
+    in_both = whole.was[place] + whole.now[place]
+    return np.asarray(in_both / (2 * whole.runs))
 
 
 def _least_share(output: Watched, look: Verdicts) -> float | None:
     whole = output.whole
-    is_share = np.array([each.kind in (SHARE, BELOW) for each in output.statistics], bool)
-    shares = (whole.was + whole.now)[is_share] / (2 * whole.runs)
+    of_shares = [each.kind in (SHARE, BELOW) for each in output.statistics]
+    is_share = np.array(of_shares, bool)
+    in_both = (whole.was + whole.now)[is_share]
+    shares = in_both / (2 * whole.runs)
     squares = whole.squares()[is_share]
     return _most(least.least_share(shares, squares, whole.runs, look.needed[Family.WHOLE]))
 
@@ -119,7 +122,8 @@ def _least_share(output: Watched, look: Verdicts) -> float | None:
 def _least_share_of_one(output: Watched, look: Verdicts) -> float | None:
     elements = output.elements
     runs = output.whole.runs
-    shares = ((elements.was + elements.now) / (2 * runs))[elements.has_test]
+    in_both = (elements.was + elements.now)[elements.has_test]
+    shares = in_both / (2 * runs)
     squares = 2 * shares * (1 - shares)
     return _most(least.least_share(shares, squares, runs, look.needed[Family.ELEMENT]))
 
@@ -134,7 +138,8 @@ def _known(value: float | Floats) -> float | None:
 
 
 def _largest(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
+    known = [value for value in values if value is not None]
+    return max(known, default=None)
 
 
 def largest_correlations(runs: PairedRuns) -> Floats:
@@ -145,7 +150,8 @@ def largest_correlations(runs: PairedRuns) -> Floats:
     """
     of_elements = np.concatenate([_rank_quantiles(output) for output in runs.outputs])
     centred = of_elements - of_elements.mean(axis=1, keepdims=True)
-    sizes = np.sqrt(np.square(centred).mean(axis=1))[:, None]
+    variances = np.square(centred).mean(axis=1, keepdims=True)
+    sizes = np.sqrt(variances)
     # A value that is rarer than the grid is fine has no size, and goes with nothing.
     scaled = np.divide(centred, sizes, where=sizes > 0, out=np.zeros_like(centred))
     rising = scaled @ scaled.T / _GRID
@@ -153,7 +159,9 @@ def largest_correlations(runs: PairedRuns) -> Floats:
     elements = len(of_elements)
     columns = len(runs.together.owners)
     found = np.ones((columns, columns))
-    found[:elements, :elements] = np.maximum(np.abs(rising), np.abs(falling))
+    together = np.abs(rising)
+    against = np.abs(falling)
+    found[:elements, :elements] = np.maximum(together, against)
     return found
 
 

@@ -156,9 +156,13 @@ class Watched:
         # An output without elements has one, which is no number.
         self.size = max(int(first.size), 1)
         self.places = spread(first.shape, most) or [(0,) * first.ndim]
-        strides = [math.prod(first.shape[axis + 1 :]) for axis in range(first.ndim)]
-        places = np.array(self.places, np.intp).reshape(len(self.places), first.ndim)
-        self._at = places @ np.array(strides, np.intp)
+        strides = []
+        for axis in range(first.ndim):
+            behind = first.shape[axis + 1 :]
+            strides.append(math.prod(behind))
+        places = np.array(self.places, np.intp)
+        of_each_axis = places.reshape(len(self.places), first.ndim)
+        self._at = of_each_axis @ np.array(strides, np.intp)
         self._by = by
         self.is_float = first.dtype.kind not in "biu"
         self.is_bool = first.dtype.kind == "b"
@@ -206,12 +210,15 @@ class Watched:
         self.usual_shape = _most_frequent(was.shapes + now.shapes)
         self.statistics = _statistics(self)
         self.whole = Paired(len(self.statistics))
-        self.is_of_coins = self.every.is_few and set(self.every.edges.tolist()) <= {0, 1}
+        values = set(self.every.edges.tolist())
+        self.is_of_coins = self.every.is_few and values <= {0, 1}
         """Whether it has zeros and ones alone, as far as the first runs say."""
         self.inverted = Paired(1)
         self.bins = _bins(taken, self.every)
         self.heights = np.zeros((2, len(self.bins) - 1))
-        self.first_run = was.values[0, self._at], now.values[0, self._at]
+        of_original = was.values[0, self._at]
+        of_model = now.values[0, self._at]
+        self.first_run = of_original, of_model
         """What the elements were in the first run of each."""
 
     def _column(self, values: Floats) -> Column:
@@ -222,14 +229,18 @@ class Watched:
         was, was_same = self.sides[0].take(self.size)
         now, now_same = self.sides[1].take(self.size)
         # A run is in one pair of neighbours alone, so that pairs are independent.
-        is_second = np.arange(self._runs, self._runs + len(was_same)) % 2 == 1
+        end = self._runs + len(was_same)
+        numbers = np.arange(self._runs, end)
+        is_second = numbers % 2 == 1
         was_repeats = was_same[is_second]
         now_repeats = now_same[is_second]
         self.pairs += len(was_repeats)
+        was_alone = was_repeats & ~now_repeats
+        now_alone = now_repeats & ~was_repeats
         in_each = [was_repeats.sum(), now_repeats.sum()]
-        in_it_alone = [(was_repeats & ~now_repeats).sum(), (now_repeats & ~was_repeats).sum()]
+        in_it_alone = [was_alone.sum(), now_alone.sum()]
         self.repeating += [in_each, in_it_alone]
-        self._runs += len(was_same)
+        self._runs = end
         return was, now
 
     def add(self, was: Taken, now: Taken) -> tuple[Block, Block]:
@@ -253,7 +264,8 @@ class Watched:
 
     def _block(self, taken: Taken) -> Block:
         values = taken.values
-        moved = self.elements.moved(np.asarray(values[:, self._at], np.float64))
+        of_places = np.asarray(values[:, self._at], np.float64)
+        moved = self.elements.moved(of_places)
         is_usual = [shape == self.usual_shape for shape in taken.shapes]
         return Block(
             values=values,
