@@ -108,7 +108,11 @@ class Message:
 
     def texts(self, number: int) -> list[bytes]:
         """The bytes of every field of a number."""
-        return [self._buffer[f.value : f.end] for f in self.fields(number) if _check(f, LENGTH)]
+        found = []
+        for field in self.fields(number):
+            if _check(field, LENGTH):
+                found.append(self._buffer[field.value : field.end])
+        return found
 
     def text(self, number: int) -> bytes:
         """The bytes of a field; none where it is not there."""

@@ -39,24 +39,33 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
         sorter = graphlib.TopologicalSorter(called)
         order = list(sorter.static_order())
     except graphlib.CycleError as error:
-        circle = reversed(error.args[1])
-        names = " -> ".join(f"{domain}::{name}" for domain, name, _ in circle)
-        raise ValueError(f"a function calls itself: {names}") from error
+        circle = map(_named, reversed(error.args[1]))
+        raise ValueError(f"a function calls itself: {' -> '.join(circle)}") from error
     calls: dict[ir.OperatorIdentifier, int] = {}
     nodes: dict[ir.OperatorIdentifier, int] = {}
 
-    def calls_within(counts: Counter[ir.OperatorIdentifier]) -> int:
-        return sum(count * (1 + calls[f]) for f, count in counts.items())
-
-    def nodes_within(counts: Counter[ir.OperatorIdentifier]) -> int:
-        return sum(count * nodes[f] for f, count in counts.items())
+    def within(counts: Counter[ir.OperatorIdentifier]) -> tuple[int, int]:
+        """How many calls and nodes are in functions that are called so often."""
+        of_calls = 0
+        of_nodes = 0
+        for f, count in counts.items():
+            of_calls += count * (1 + calls[f])
+            of_nodes += count * nodes[f]
+        return of_calls, of_nodes
 
     for f in order:
-        calls[f] = calls_within(called[f])
-        nodes[f] = len(bodies[f]) + nodes_within(called[f])
+        inner_calls, inner_nodes = within(called[f])
+        calls[f] = inner_calls
+        nodes[f] = len(bodies[f]) + inner_nodes
     in_graph = called_by(model.graph.all_nodes())
-    _check_count("calls", calls_within(in_graph), MOST_CALLS)
-    _check_count("nodes", nodes_within(in_graph), MOST_NODES)
+    all_calls, all_nodes = within(in_graph)
+    _check_count("calls", all_calls, MOST_CALLS)
+    _check_count("nodes", all_nodes, MOST_NODES)
+
+
+def _named(function: ir.OperatorIdentifier) -> str:
+    domain, name, _ = function
+    return f"{domain}::{name}"
 
 
 def _check_count(what: str, count: int, most: int) -> None:
@@ -84,7 +93,7 @@ def inline(
         inlining = InlinePass(criteria=lambda f: f.identifier() in holding)
         result = inlining(model)
     except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
-        names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
+        names = ", ".join(map(_named, sorted(holding)))
         given = f"one whose {what} ({names}) cannot be inlined: {error}"
         allowed = (
             "one whose functions are of the model's own opset, do not call themselves and do not "

@@ -50,8 +50,10 @@ def multiply_add_f64(a: F64s, b: float, c: float) -> F64s:
         # -0 becomes 0, as it would.
         return a + 0.0
     if not (_is_in_range(b) and _is_in_range(c)):
-        exact = (float(Fraction(x) * Fraction(b) + Fraction(c)) for x in a.tolist())
-        return np.fromiter(exact, np.float64, a.size)
+        factor = Fraction(b)
+        addend = Fraction(c)
+        exact = [float(Fraction(x) * factor + addend) for x in a.tolist()]
+        return np.array(exact, np.float64)
     product, lost = exact_product(a, np.float64(b))
     # Of Boldo and Melquiond, "Emulation of a FMA" (2008): the two smaller parts, rounded to odd.
     small, smaller = exact_sum(np.float64(c), lost)

@@ -159,7 +159,9 @@ def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
         is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
         is_row = isinstance(given, np.ndarray) and given.ndim == 1
         if is_list or is_row:
-            numbers = [integer(owner, f"{name}[{i}]", x, limit) for i, x in enumerate(given)]
+            numbers = []
+            for i, number in enumerate(given):
+                numbers.append(integer(owner, f"{name}[{i}]", number, limit))
             return np.array(numbers, np.uint64)
         is_number = isinstance(given, SupportsIndex)
         if not is_number or isinstance(given, bool | np.ndarray):
@@ -170,7 +172,11 @@ def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     if array.ndim > 1:
         allowed = "an integer, or a 1-D array of them"
         refuse(owner, name, f"shape {list(array.shape)}", allowed, "Flatten it.")
-    if array.size and not 0 <= int(array.min()) <= int(array.max()) < limit:
+    if not array.size:
+        return array
+    least = int(array.min())
+    most = int(array.max())
+    if least < 0 or most >= limit:
         # The first one that is out of its range is named.
         for i, number in enumerate(array.flat):
             what = f"{name}[{i}]" if array.ndim else name

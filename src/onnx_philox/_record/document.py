@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, NoReturn
@@ -165,13 +165,9 @@ def _check_places(document: Record) -> None:
     """What no key says alone: there are runs, and no name stands twice in a list."""
     if not document["runs"]:
         _refuse("runs", "none")
-    lists = {"inputs": document["inputs"]}
-    lists |= {f"runs[{i}].outputs": run["outputs"] for i, run in enumerate(document["runs"])}
-    for place, entries in lists.items():
-        names = [entry["name"] for entry in entries]
-        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-        if twice is not None:
-            _refuse(place, f"{shown(twice)} twice")
+    _check_names("inputs", document["inputs"])
+    for i, run in enumerate(document["runs"]):
+        _check_names(f"runs[{i}].outputs", run["outputs"])
     # The record of a result says how `Pipeline` was opened, and its one run has no number.
     is_of_result = "per_row" in document["model"]
     for i, run in enumerate(document["runs"]):
@@ -179,36 +175,56 @@ def _check_places(document: Record) -> None:
             _refuse(f"runs[{i}].run", shown(run["run"]))
 
 
+def _check_names(place: str, entries: Sequence[Record]) -> None:
+    seen = set()
+    for entry in entries:
+        name = entry["name"]
+        if name in seen:
+            _refuse(place, f"{shown(name)} twice")
+        seen.add(name)
+
+
 def _is_state(given: Any) -> bool:
-    rows = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
-    return all(
-        isinstance(row, list)
-        and generators.of_words(len(row)) is not None
-        and all(type(word) is int and 0 <= word < 2**32 for word in row)
-        for row in rows
-    )
+    """Whether it is a state, or a list of one for each row."""
+    has_rows = isinstance(given, list) and given and isinstance(given[0], list)
+    return all(map(_is_one_state, given if has_rows else [given]))
+
+
+def _is_one_state(given: Any) -> bool:
+    if not isinstance(given, list) or generators.of_words(len(given)) is None:
+        return False
+    return all(_is_integer(word, 2**32) for word in given)
 
 
 def _is_seed(given: Any) -> bool:
     seeds = given if isinstance(given, list) else [given]
-    return all(type(seed) is int and 0 <= seed < 2**64 for seed in seeds)
+    return all(_is_integer(seed, 2**64) for seed in seeds)
 
 
 def _is_shape(given: Any) -> bool:
-    return isinstance(given, list) and all(type(d) is int and d >= 0 for d in given)
+    return isinstance(given, list) and all(map(_is_count, given))
 
 
 def _is_hash(given: Any) -> bool:
-    return isinstance(given, str) and len(given) == 64 and set(given) <= set("0123456789abcdef")
+    if not isinstance(given, str):
+        return False
+    return len(given) == 64 and set(given) <= set("0123456789abcdef")
 
 
 def _is_text(given: Any) -> bool:
     # JSON can write half of a pair of UTF-16, which is no text.
-    return isinstance(given, str) and not any("\ud800" <= letter <= "\udfff" for letter in given)
+    if not isinstance(given, str):
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in given)
 
 
 def _is_count(given: Any) -> bool:
     return type(given) is int and given >= 0
+
+
+def _is_integer(given: Any, limit: int) -> bool:
+    """Whether it is an integer from 0 to below a limit."""
+    return type(given) is int and 0 <= given < limit
 
 
 def _is_type(given: Any) -> bool:
@@ -221,13 +237,15 @@ def _is_type(given: Any) -> bool:
 
 
 def _is_word_or_names(given: Any) -> bool:
-    return type(given) is bool or (isinstance(given, list) and all(map(_is_text, given)))
+    if isinstance(given, list):
+        return all(map(_is_text, given))
+    return type(given) is bool
 
 
 def _is_beside(given: Any) -> bool:
-    return (
-        isinstance(given, dict) and all(map(_is_text, given)) and all(map(_is_hash, given.values()))
-    )
+    if not isinstance(given, dict):
+        return False
+    return all(map(_is_text, given)) and all(map(_is_hash, given.values()))
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,8 @@ class ComparedRuns:
 
     def _verdict(self) -> Text:
         wrong = self._wrong()
-        by = f"rtol {self.tolerances.rtol:g}, atol {self.tolerances.atol:g}"
+        tolerances = self.tolerances
+        by = f"rtol {tolerances.rtol:g}, atol {tolerances.atol:g}"
         if not wrong:
             kinds = {d.kind for _, differences in self.runs for d in differences}
             exact = [name for kind, name in _EXACT.items() if kind in kinds]
@@ -127,12 +128,16 @@ class ComparedRuns:
                 parts.append(f"outputs within {by}")
             return Text.assemble(("Equal", "bold green"), f": {', '.join(parts)}.")
         parts = []
-        names = list(dict.fromkeys(d.name for d in wrong if d.kind != COMPUTED))
-        if names:
-            parts.append(f"{', '.join(names)} not equal to the last bit")
-        names = list(dict.fromkeys(d.name for d in wrong if d.kind == COMPUTED))
-        if names:
-            parts.append(f"{', '.join(names)} not within {by}")
+        # Each name once, in their order.
+        of_draws: dict[str, None] = {}
+        of_outputs: dict[str, None] = {}
+        for difference in wrong:
+            names = of_outputs if difference.kind == COMPUTED else of_draws
+            names[difference.name] = None
+        if of_draws:
+            parts.append(f"{', '.join(of_draws)} not equal to the last bit")
+        if of_outputs:
+            parts.append(f"{', '.join(of_outputs)} not within {by}")
         return Text.assemble(("Different", "bold red"), f": {'; '.join(parts)}.")
 
 

@@ -70,7 +70,11 @@ def of_run(
     `drawn` are those that must be equal, with the operators that draw them, empty for a state.
     """
     names = list(dict.fromkeys([*one, *other]))
-    return [_of(name, one.get(name), other.get(name), drawn.get(name), by) for name in names]
+    found = []
+    for name in names:
+        each = _of(name, one.get(name), other.get(name), drawn.get(name), by)
+        found.append(each)
+    return found
 
 
 def _of(
@@ -121,7 +125,9 @@ def _differs(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     if not _is_float(x):
         return np.asarray(x != y)
     bits = np.dtype(f"u{x.dtype.itemsize}")
-    return np.asarray(x.reshape(-1).view(bits) != y.reshape(-1).view(bits))
+    one = x.reshape(-1).view(bits)
+    other = y.reshape(-1).view(bits)
+    return np.asarray(one != other)
 
 
 def _largest(x: NDArray[Any], y: NDArray[Any]) -> float:

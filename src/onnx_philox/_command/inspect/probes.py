@@ -120,12 +120,16 @@ def build(
     is_multinomial = node.domain in STANDARD_DOMAINS and node.op_type == "Multinomial"
     if is_multinomial:
         document["clock"] = True
-    drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
+    has_mask = any(map(_is_given, node.outputs[1:]))
+    drops = node.op_type == "Dropout" and not has_mask
     in_twos = [{**document, "models": [_text(model)], "twins": True} for model in twins]
     undrawn = ""
     if drops and feeds:
         undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest()
-    told = {name: str(a.value) for name, a in attributes.items() if name not in _OF_VALUES}
+    told = {}
+    for name, attribute in attributes.items():
+        if name not in _OF_VALUES:
+            told[name] = str(attribute.value)
     dtypes = [array.dtype.name for array in feeds]
     kind = str([node.domain, node.op_type, sorted(told.items()), dtypes])
     lines = tuple(json.dumps(each) for each in in_twos)
@@ -171,7 +175,9 @@ def _model(
         values[0] = nodes[0].outputs[0]
     drawn = []
     if is_followed is None:
-        is_followed = bool(node.outputs[0].uses()) and not node.outputs[0].is_graph_output()
+        drawn_first = node.outputs[0]
+        is_read = bool(drawn_first.uses())
+        is_followed = is_read and not drawn_first.is_graph_output()
     for copy in range(copies):
         outputs = []
         for i, output in enumerate(node.outputs):
@@ -186,9 +192,10 @@ def _model(
             outputs = [computed, *outputs[1:]]
         elif is_followed:
             outputs[0].name = f"drawn_{copy}"
-            nodes.append(ir.Node("", "Flatten", [outputs[0]], name=f"after_{copy}"))
-            outputs = [nodes[-1].outputs[0], *outputs[1:]]
-            outputs[0].name = f"output_0_{copy}"
+            flattened = ir.Value(name=f"output_0_{copy}")
+            named = partial(ir.Node, outputs=[flattened], name=f"after_{copy}")
+            nodes.append(named("", "Flatten", [outputs[0]]))
+            outputs = [flattened, *outputs[1:]]
         drawn += [output for output in outputs if output.name]
     graph = ir.Graph(
         [v for v in given if v.const_value is None],

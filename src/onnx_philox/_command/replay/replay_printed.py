@@ -35,8 +35,13 @@ class ReplayedRecord:
     def is_same_runtime(self) -> bool:
         """Whether the runtime computes as the recorded one did, as far as it says."""
         loaded = self.loaded
-        now = (loaded.runtime, loaded.version, loaded.backend, loaded.how or None)
-        return now == tuple(self.written[key] for key in ("runtime", "version", "backend", "how"))
+        now = {
+            "runtime": loaded.runtime,
+            "version": loaded.version,
+            "backend": loaded.backend,
+            "how": loaded.how or None,
+        }
+        return all(self.written[key] == value for key, value in now.items())
 
     @property
     def wrong(self) -> list[Check]:
@@ -66,7 +71,8 @@ class ReplayedRecord:
         ran_by = f"{then['runtime']} {then['version']}, backend {then['backend']}"
         if then["how"]:
             ran_by += f", {then['how']}"
-        console.print(Text.assemble((str(self.record), "bold"), f" of {ran_by}"))
+        name = (str(self.record), "bold")
+        console.print(Text.assemble(name, f" of {ran_by}"))
         console.print(Text(f"run again in {self.loaded.title}"))
         terminal.print_table(console, self._table())
         for line in self._meaning():

@@ -64,7 +64,8 @@ def check_all_given(ports: Sequence[Port], given: Mapping[str, Any], state: str 
     """
     missing = [port for port in ports if port.is_required and port.name not in given]
     if missing:
-        example = " ".join(f"--input {shlex.quote(port.name)}=FILE.npy" for port in missing[:2])
+        options = [f"--input {shlex.quote(port.name)}=FILE.npy" for port in missing[:2]]
+        example = " ".join(options)
         more = " ..." if missing[2:] else ""
         remedy = (
             f"Pass {example}{more}, or all in one file: --input FILE.npz, or --fill to make them "
@@ -220,12 +221,17 @@ def _note(port: Port, state: str | None) -> str:
 
 
 def _listed(ports: Iterable[Port], state: str | None) -> str:
-    rows = [(p.name, p.type_name, p.shape_name, _note(p, state)) for p in ports]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows = []
+    for port in ports:
+        note = _note(port, state)
+        rows.append((port.name, port.type_name, port.shape_name, note))
+    columns = zip(*rows, strict=True)
+    widths = [max(map(len, column)) for column in columns]
     lines = []
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append(f"  {'  '.join(cells)}".rstrip())
+        line = "  ".join(cells)
+        lines.append(f"  {line}".rstrip())
     return "\n".join(lines)
 
 
@@ -330,10 +336,15 @@ class StatePorts:
         if not carrying and name is not None:
             # The file cannot be read here; the runtime knows what the dimensions are called.
             for port in fed:
-                carrying += [(port, i) for i, size in enumerate(port.shape or ()) if size == name]
+                for i, size in enumerate(port.shape or ()):
+                    if size == name:
+                        carrying.append((port, i))
         if not carrying:
             # Nothing is known of the batch: it may be the first dimension of any input.
-            carrying = [(port, 0) for port in fed if not isinstance((port.shape or ())[0], int)]
+            for port in fed:
+                first, *_ = port.shape or ()
+                if not isinstance(first, int):
+                    carrying.append((port, 0))
         rows = set()
         for port, axis in carrying:
             shape = arrays[port.name].shape

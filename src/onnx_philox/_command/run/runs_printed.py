@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,12 +52,12 @@ class Run:
     @property
     def sha256(self) -> str:
         """One hash of all outputs, under their names."""
-        return of_all(sorted(f"{o.name} {o.sha256}" for o in self.outputs))
+        return _of_outputs(self.outputs)
 
     @property
     def drawn_sha256(self) -> str:
         """One hash of what the random nodes drew, under their names."""
-        return of_all(sorted(f"{o.name} {o.sha256}" for o in self.outputs if o.is_drawn))
+        return _of_outputs([output for output in self.outputs if output.is_drawn])
 
     def numbers(self, next_state: str | None) -> list[str]:
         """The hashes of the draws, without the next state, which always differs."""
@@ -143,7 +143,8 @@ class ModelRuns:
             where += f"; seed {self.serving.seed}"
         console.print(Text.assemble((str(self.model), "bold"), where))
         terminal.print_table(console, self._table())
-        count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
+        several = len(self.runs)
+        count = f"{several} runs" if several > 1 else "1 run"
         shown = (self.sha256[:_SHOWN], "bold")
         console.print(Text.assemble(f"{count}, all outputs: ", shown))
         if self.drawn_sha256 is not None:
@@ -164,7 +165,8 @@ class ModelRuns:
             terminal.WORD("sha256"),
             collapse_padding=True,
         )
-        is_short = sum(len(run.outputs) + 1 for run in self.runs) > _MOST_LINES
+        lines = sum(len(run.outputs) + 1 for run in self.runs)
+        is_short = lines > _MOST_LINES
         for run in self.runs:
             if not is_short:
                 for i, output in enumerate(run.outputs):
@@ -265,8 +267,16 @@ def about_filled(filled: Arrays) -> str:
     """What --fill made, for people; empty if it made nothing."""
     if not filled:
         return ""
-    listed = ", ".join(f"{n} {a.dtype.name}{list(a.shape)}" for n, a in filled.items())
-    return f"Made up by --fill: {listed}. Give your own with --input NAME=FILE.npy."
+    made = []
+    for name, array in filled.items():
+        made.append(f"{name} {array.dtype.name}{list(array.shape)}")
+    return f"Made up by --fill: {', '.join(made)}. Give your own with --input NAME=FILE.npy."
+
+
+def _of_outputs(outputs: Iterable[Hash]) -> str:
+    """One hash of outputs, under their names, in whatever order they are."""
+    named = [f"{output.name} {output.sha256}" for output in outputs]
+    return of_all(sorted(named))
 
 
 def _run_json(run: Run) -> dict[str, Any]:

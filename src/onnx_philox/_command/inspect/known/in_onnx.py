@@ -68,8 +68,10 @@ def of_a_trial(met: Met) -> Iterator[tuple[str, Said]]:
             yield "openvino", said
     if met.node.op_type == "Multinomial":
         # OpenVINO reads the bits of a seed, which are 0 for 0.0.
-        is_seeded = met.seed is not None and (met.seed != 0 or math.copysign(1, met.seed) < 0)
-        yield "openvino", (MULTINOMIAL if is_seeded else CLOCK).said()
+        seed = met.seed
+        is_seeded = seed is not None and (seed != 0 or math.copysign(1, seed) < 0)
+        known = MULTINOMIAL if is_seeded else CLOCK
+        yield "openvino", known.said()
     if is_removed(met):
         yield "onnxruntime", REMOVED.said()
 
@@ -172,7 +174,9 @@ def negative_factor(node: ir.Node, types: Types) -> float | None:
         if number is None:
             return None
         value = reader.outputs[0]
-        if reader.op_type == "Mul" and number < 0 and not (number == -1 and _is_added(value)):
+        is_product = reader.op_type == "Mul"
+        is_difference = number == -1 and _is_added(value)
+        if is_product and number < 0 and not is_difference:
             return number
     return None
 
@@ -344,5 +348,12 @@ def _is_constant(value: ir.Value) -> bool:
 def _negates(reader: ir.Node) -> bool:
     if reader.op_type == "Neg":
         return True
-    known = [small_constant(v, 1) for v in reader.inputs if v is not None and _is_constant(v)]
-    return reader.op_type == "Mul" and any(k is not None and (k == -1).all() for k in known)
+    if reader.op_type != "Mul":
+        return False
+    for value in reader.inputs:
+        if value is None or not _is_constant(value):
+            continue
+        known = small_constant(value, 1)
+        if known is not None and (known == -1).all():
+            return True
+    return False

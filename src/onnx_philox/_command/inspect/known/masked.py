@@ -100,27 +100,32 @@ def _of_constant(known: NDArray[np.generic]) -> Kinds:
 
 def _moved(kinds: Kinds) -> Kinds:
     """Elements in another order or shape: known where all are of one kind."""
-    is_of_one = kinds.size > 0 and bool((kinds == kinds.flat[0]).all())
-    return np.array(kinds.flat[0], np.int8) if is_of_one else _UNKNOWN
+    if not kinds.size:
+        return _UNKNOWN
+    first = kinds.flat[0]
+    is_of_one = (kinds == first).all()
+    return np.array(first, np.int8) if is_of_one else _UNKNOWN
 
 
 def _combined(op_type: str, given: Sequence[Kinds]) -> Kinds:
     """What a node makes of two or more inputs, element by element."""
     if op_type == "Sub":
         one, other = given
-        taken = np.where(other == _Kind.GREATEST, _Kind.LEAST, _Kind.FINITE).astype(np.int8)
-        return _added([one, taken])
+        is_greatest = other == _Kind.GREATEST
+        taken = np.where(is_greatest, _Kind.LEAST, _Kind.FINITE)
+        return _added([one, taken.astype(np.int8)])
     if op_type in ("Add", "Sum"):
         return _added(given)
     broadcast = np.broadcast_arrays(*given)
+    are_greatest = [kinds == _Kind.GREATEST for kinds in broadcast]
     if op_type == "Min":
-        are_greatest = [kinds == _Kind.GREATEST for kinds in broadcast]
         of_others = [np.where(k == _Kind.GREATEST, _Kind.FINITE, k) for k in broadcast]
-        least = np.maximum.reduce(of_others)
-        return np.where(np.all(are_greatest, axis=0), _Kind.GREATEST, least).astype(np.int8)
-    has_greatest = np.any([kinds == _Kind.GREATEST for kinds in broadcast], axis=0)
-    least = np.minimum.reduce(broadcast)
-    return np.where(has_greatest, _Kind.GREATEST, least).astype(np.int8)
+        found = np.maximum.reduce(of_others)
+        is_greatest = np.all(are_greatest, axis=0)
+    else:
+        found = np.minimum.reduce(broadcast)
+        is_greatest = np.any(are_greatest, axis=0)
+    return np.where(is_greatest, _Kind.GREATEST, found).astype(np.int8)
 
 
 def _added(given: Sequence[Kinds]) -> Kinds:
@@ -141,10 +146,10 @@ def _chosen(node: ir.Node, steps: int) -> Kinds:
         one, other = np.broadcast_arrays(one, other)
     except ValueError:
         return _UNKNOWN
-    is_least = [np.isin(kinds, (_Kind.LEAST, _Kind.MAY_BE_LEAST)) for kinds in (one, other)]
+    may_be_least = np.isin([one, other], (_Kind.LEAST, _Kind.MAY_BE_LEAST))
     both = (one == _Kind.LEAST) & (other == _Kind.LEAST)
     is_of_inputs = condition is not None and _is_of_inputs(condition, steps)
-    either = (is_least[0] | is_least[1]) & is_of_inputs
+    either = may_be_least.any(axis=0) & is_of_inputs
     kinds = np.where(either, _Kind.MAY_BE_LEAST, _Kind.FINITE)
     return np.where(both, _Kind.LEAST, kinds).astype(np.int8)
 

@@ -133,11 +133,13 @@ def _of_its_number(met: Met, among: MetNodes, *, in_branches: bool) -> Details |
 
 def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
     """Whether they are the branches of one If, of which one alone is taken."""
-    if len(path) != len(other) or not path or path[:-1] != other[:-1]:
+    if not path or not other:
         return False
-    owner, _, _ = path[-1].rpartition(" ")
-    other_owner, _, _ = other[-1].rpartition(" ")
-    return owner == other_owner
+    *around, last = path
+    *other_around, other_last = other
+    owner, _, _ = last.rpartition(" ")
+    other_owner, _, _ = other_last.rpartition(" ")
+    return around == other_around and owner == other_owner
 
 
 def _is_f64(met: Met, _: MetNodes) -> Details | None:
