@@ -27,6 +27,7 @@ from tests.common.cli import COUNTING, INPUT, NOISY, keys_of, keys_said
 from tests.common.foreign import parse
 from tests.common.runtimes import save_ir
 
+pytestmark = pytest.mark.missing_backend
 RUNTIMES = [(runtime, b) for runtime in ("onnxruntime", "openvino") for b in ("native", "python")]
 RUNTIMES += [("reference", "onnx")]
 SEED = 2**40 + 42

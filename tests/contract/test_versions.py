@@ -14,6 +14,7 @@ import pytest
 from onnx_philox import _parts, _versions
 from tests.common import child, missing_part
 
+pytestmark = [pytest.mark.lowest, pytest.mark.missing_backend]
 ROOT = Path(__file__).parents[2]
 OLD = "2025.3.0-19807-44526285f24-releases/2025/3"
 

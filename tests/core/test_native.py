@@ -26,6 +26,7 @@ from tests.common import child
 from tests.common.cases import DTYPES, assert_refused, assert_same_bits
 from tests.common.runtimes import infer
 
+pytestmark = pytest.mark.installed
 RELEASES = Path(__file__).parents[2] / "custom_ops/onnxruntime/tests/run_releases.py"
 TORCH = onnx_philox.TorchState.from_seed(1)
 STATE = PhiloxState(2**64 - 3, 2**63 + 12345)

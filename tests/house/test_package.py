@@ -23,6 +23,7 @@ from tests.common.foreign import parse
 from tests.common.operators import OPERATORS
 from tests.common.runtimes import save_ir
 
+pytestmark = pytest.mark.installed
 ROOT = Path(__file__).parents[2]
 
 # The contract's names. A name that is missing here is new: document it, then list it.

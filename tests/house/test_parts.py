@@ -13,6 +13,7 @@ from onnx_philox import _parts
 from tests.common import child, missing_part
 from tests.house.without_parts import IS_REFUSED, WORKS
 
+pytestmark = pytest.mark.installed
 PROGRAM = Path(__file__).with_name("without_parts.py")
 NO_TORCH = (
     "torch's numbers are not installed, since the folder onnx_philox/_torch is missing: "

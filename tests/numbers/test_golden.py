@@ -25,6 +25,7 @@ from tests.common.foreign import evaluate
 from tests.common.operators import OPERATORS, every_operator, plain
 from tests.common.runtimes import OpenVino
 
+pytestmark = [pytest.mark.installed, pytest.mark.lowest]
 NUMBERS = ort.__version__.split(".")[:2]
 TAKES_BFLOAT16 = tuple(map(int, NUMBERS)) >= (1, 20)
 GOLDEN = Path(__file__).parents[2] / "graphs" / "golden"

@@ -10,6 +10,8 @@ from onnx_philox import PhiloxState, reference
 from tests.common import specification as spec
 from tests.common.cases import EDGE_COUNTERS, SEED
 
+pytestmark = pytest.mark.lowest
+
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
 def test_words_are_right_where_the_counter_carries(counter: int) -> None:

@@ -12,6 +12,7 @@ from tests.common.cases import assert_same_bits, load_vectors
 from tests.common.operators import every_operator
 from tests.numbers import make_distribution_vectors
 
+pytestmark = pytest.mark.lowest
 CASES = cases.load_cases()
 DOCUMENTED = load_vectors("openvino")
 

@@ -21,6 +21,7 @@ nn = torch.nn
 functional = torch.nn.functional
 pytestmark = [
     pytest.mark.engines,
+    pytest.mark.newest_torch,
     IGNORES,
     # torch's, of attributes that are no buffers.
     pytest.mark.filterwarnings("ignore:The tensor attribute"),

@@ -18,7 +18,7 @@ pytest.importorskip("onnxscript")
 from tests.torch_numbers.torch_walk.made import exported, verdict_of  # noqa: E402
 
 truncated = torch.nn.init.trunc_normal_
-pytestmark = [pytest.mark.engines, IGNORES]
+pytestmark = [pytest.mark.engines, pytest.mark.newest_torch, IGNORES]
 X = torch.zeros(100, 200)
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 

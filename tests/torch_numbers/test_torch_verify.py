@@ -23,7 +23,7 @@ from tests.torch_numbers.torch_walk.walking import values  # noqa: E402
 
 nn = torch.nn
 functional = nn.functional
-pytestmark = [pytest.mark.engines, IGNORES]
+pytestmark = [pytest.mark.engines, pytest.mark.newest_torch, IGNORES]
 Draw = Callable[[Any], Any]
 
 

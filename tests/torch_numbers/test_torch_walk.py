@@ -30,6 +30,7 @@ from tests.torch_numbers.torch_walk.walking import (  # noqa: E402
 
 pytestmark = [
     pytest.mark.engines,
+    pytest.mark.newest_torch,
     # torch's tracer and exporter warn: of draws, and of each other.
     pytest.mark.filterwarnings("ignore"),
 ]
