@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../onnxruntime/cuda_driver.h"
+#include "../onnxruntime/cuda_part.h"
 #include "checks.h"
 #include "memory.h"
 #include "text.h"

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda_driver.h"
-#include "cuda_kernel.h"
+#include "cuda_part.h"
 #include "kernel.h"
 #include "kernels.h"
 #include "operators.h"
@@ -142,7 +141,7 @@ OrtCharacteristic ORT_CALL GetOutputCharacteristic(const OrtCustomOp*, size_t) {
 
 OrtMemType ORT_CALL GetInputMemoryType(const OrtCustomOp* op, size_t index) {
   if (Of(op).target.driver == nullptr) return ORT_MEM_DEFAULT;
-  return CudaKernel::IsReadOnHost(DeclarationOf(op).input[index]) ? ORT_MEM_CPU_INPUT : ORT_MEM_DEFAULT;
+  return cuda::IsReadOnHost(DeclarationOf(op).input[index]) ? ORT_MEM_CPU_INPUT : ORT_MEM_DEFAULT;
 }
 
 // Nothing is variadic, but ONNX Runtime asks anyway.
@@ -180,7 +179,7 @@ OrtStatus* ORT_CALL CreateKernelV2(const OrtCustomOp* op, const OrtApi* api, con
     if (target.driver == nullptr) {
       made = std::make_unique<Kernel>(*self.declaration, api, kernels);
     } else {
-      made = std::make_unique<CudaKernel>(*self.declaration, api, kernels, *target.driver);
+      made = cuda::MakeKernel(*self.declaration, api, kernels, *target.driver);
     }
     OrtStatus* const status = made->Load(info);
     if (status == nullptr) *kernel = made.release();
@@ -274,7 +273,7 @@ struct Domain {
   /// Adds each operator once, then again where there are more of it; only some of them if a card draws.
   void Add(const Host& host, const Target& target, bool is_rest = false) {
     const auto has = [&](const Operator& op) {
-      return target.driver != nullptr ? CudaKernel::Draws(op) : !is_rest || !CudaKernel::Draws(op);
+      return target.driver != nullptr ? cuda::Draws(op) : !is_rest || !cuda::Draws(op);
     };
     for (const Operator* declaration : kAllOperators) {
       if (has(*declaration)) ops.push_back(MakeCustomOp(*declaration, 0, host, target));
@@ -347,6 +346,11 @@ OrtStatus* Register(OrtSessionOptions* options, const Host& host, bool is_cuda) 
   OrtCustomOpDomain* domain = nullptr;
   bool is_asked = false;
   if (OrtStatus* status = AskForCuda(host.api, options, &is_asked)) return status;
+  if ((is_cuda || is_asked) && !cuda::kHasPart) {
+    const std::string text = Refusal("onnx_philox", "the library", "one without them", "one with kernels for NVIDIA's cards",
+                                     "Build it with the folder custom_ops/experimental, or register it without CUDA.");
+    return host.api->CreateStatus(ORT_INVALID_ARGUMENT, text.c_str());
+  }
   if (OrtStatus* status = DomainFor(host, is_cuda || is_asked, &domain)) return status;
   return host.api->AddCustomOpDomain(options, domain);
 }

@@ -22,7 +22,8 @@ from tests.experimental.ptx_to_c import kernels as kernels_of
 from tests.experimental.ptx_to_c import translated
 
 CORE = Path(__file__).parents[2] / "custom_ops/core/kernels"
-PTX = CORE / "cuda/kernels.ptx"
+CUDA = CORE.parents[1] / "experimental/cuda"
+PTX = CUDA / "kernels.ptx"
 # In the order of their numbers in a launch.
 DTYPES: dict[str, Any] = {"bits": np.uint32}
 DTYPES |= {n: cases.DTYPES[n] for n in ("f32", "f16", "bf16", "f64", "i32", "i64", "bool")}

@@ -19,13 +19,13 @@ import pytest
 
 from onnx_philox import PhiloxState, graphs
 from onnx_philox.onnxruntime import InferenceSession
-from tests.experimental.cuda_kernels import CORE, PTX
+from tests.experimental.cuda_kernels import CUDA, PTX
 from tests.experimental.stand_in_driver import StandIn
 
 PROVIDERS = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 STATE = PhiloxState(0xFFFFFFFF_FFFFFFFE, 0x123456789ABCDEF0).to_array()
 NORMAL = graphs.random_normal([3, 5], 0, 1, "f32", op_seed=3)
-HAS_KERNELS = PTX.read_text().startswith(runpy.run_path(str(CORE / "cuda/make_ptx.py"))["head"]())
+HAS_KERNELS = PTX.read_text().startswith(runpy.run_path(str(CUDA / "make_ptx.py"))["head"]())
 needs_kernels = pytest.mark.skipif(
     sys.platform != "linux" or not HAS_KERNELS,
     reason="the driver is a shared object, and a library has no kernels of other rules",

@@ -23,7 +23,7 @@ import numpy as np
 
 from tests.experimental.card import Card
 from tests.experimental.cuda_kernels import (
-    CORE,
+    CUDA,
     PTX,
     Draw,
     data_of,
@@ -93,7 +93,7 @@ def main() -> None:
     is_fused = options.fused
     ptx = PTX.read_text()
     if is_fused:
-        make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
+        make = runpy.run_path(str(CUDA / "make_ptx.py"))
         ptx = make["compiled"](tuple(o for o in make["OPTIONS"] if o != "--fmad=false"))
         ptx = "\n".join(make["lines_of"](ptx)) + "\n"
     kernels = Card(ptx) if options.card else library(ptx, may_fuse=is_fused, level=1)

@@ -1,4 +1,4 @@
-"""A stand-in for NVIDIA's driver, `cuda/stand_in.c`, and what its launches draw.
+"""A stand-in for NVIDIA's driver, `stand_in.c`, and what its launches draw.
 
 A launch draws by the reference, from nothing but what the launch says: a wrong pointer, number or
 count in it gives other bits.
@@ -28,7 +28,7 @@ from tests.experimental.cuda_kernels import (
 )
 from tests.experimental.cuda_kernels import expected as drawn_by
 
-SOURCE = Path(__file__).parent / "cuda" / "stand_in.c"
+SOURCE = Path(__file__).parents[2] / "custom_ops/experimental/tests/stand_in.c"
 MOST_BLOCKS = 4096
 P_IS_OUTSIDE = OUTSIDE + PARAMETERS.index("P")
 """What a kernel writes where it refuses a number of `p`."""

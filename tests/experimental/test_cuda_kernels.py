@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.experimental.cuda_kernels import (
-    CORE,
+    CUDA,
     OUTSIDE,
     PARAMETERS,
     PTX,
@@ -75,10 +75,10 @@ def built() -> ctypes.CDLL:
 def test_a_comment_changes_no_fingerprint_and_code_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
+    make = runpy.run_path(str(CUDA / "make_ptx.py"))
     before = make["fingerprint"]()
     header = tmp_path / "standard.h"
-    text = (CORE / "cuda/standard.h").read_text()
+    text = (CUDA / "standard.h").read_text()
     found = []
     for changed in (f"// Another.\n{text}", text.replace("unsigned char", "signed char")):
         header.write_text(changed)
@@ -88,7 +88,7 @@ def test_a_comment_changes_no_fingerprint_and_code_does(
 
 
 def test_draw_h_names_the_kernels_that_there_are() -> None:
-    header = (CORE / "cuda/draw.h").read_text()
+    header = (CUDA / "draw.h").read_text()
     listed = [tuple(pair) for pair in re.findall(r"kernel\(\w+, (\w+), \w+, (\w+)\)", header)]
     assert listed == KERNELS
     assert set(kernels(TEXT)) == {

@@ -54,7 +54,6 @@ SRC = Path("src/onnx_philox")
 CORE = Path("custom_ops/core")
 OTHERS = {
     "neon.h",
-    "cuda",
     "tests",
     "bench",
     "operators_table.h",

@@ -1,4 +1,4 @@
 """Sessions of ONNX Runtime on NVIDIA's cards alone, which `onnx-philox verify` compares.
 
-The operators for cards are in the native library (`custom_ops/onnxruntime/cuda_*`).
+The operators for cards are in the native library (`custom_ops/experimental/`).
 """

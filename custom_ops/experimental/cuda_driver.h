@@ -9,6 +9,8 @@
 #include <new>
 #include <string>
 
+#include "cuda_part.h"
+
 namespace onnx_philox {
 namespace cuda {
 
@@ -44,15 +46,6 @@ struct Driver {
                       unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,
                       void** extra);
 };
-
-/// The driver, or why there is none that can draw here.
-struct Found {
-  const Driver* driver;  ///< null: see `reason`
-  std::string reason;    ///< a sentence without its full stop
-};
-
-/// Opens the driver at the first call of the process, and looks whether it has a card that runs the kernels.
-const Found& FindDriver();
 
 /// The compute capability that the kernels need, times 10, and the driver's version, as cuDriverGetVersion says it.
 constexpr int kLeastCapability = 75, kLeastDriver = 12000;

@@ -30,25 +30,31 @@ std::uint64_t BytesOf(ElementType type, std::uint64_t elements) { return Element
 
 }  // namespace
 
+namespace cuda {
+
+bool Draws(const Operator& op) {
+  return std::any_of(std::begin(kKernels), std::end(kKernels),
+                     [&](const DeviceKernel& kernel) { return kernel.distribution == op.distribution; });
+}
+
+bool IsReadOnHost(const InputDeclaration& input) { return input.role == Role::kShape || input.role == Role::kNumber; }
+
+std::unique_ptr<Kernel> MakeKernel(const Operator& op, const OrtApi* api, const Kernels& kernels, const Driver& driver) {
+  return std::make_unique<CudaKernel>(op, api, kernels, driver);
+}
+
+}  // namespace cuda
+
 CudaKernel::CudaKernel(const Operator& op, const OrtApi* api, const Kernels& kernels, const cuda::Driver& driver)
     : Kernel(op, api, kernels), driver_(driver) {
   loaded_.on_device = loaded_on_device_;
-  for (int i = 0; i < op.inputs; ++i) is_on_device_[i] = !IsReadOnHost(op.input[i]);
+  for (int i = 0; i < op.inputs; ++i) is_on_device_[i] = !cuda::IsReadOnHost(op.input[i]);
 }
 
 CudaKernel::~CudaKernel() {
   refused_.reset();
   cards_.clear();
   if (retained_device_ >= 0) driver_.DevicePrimaryCtxRelease(retained_device_);
-}
-
-bool CudaKernel::Draws(const Operator& op) {
-  return std::any_of(std::begin(cuda::kKernels), std::end(cuda::kKernels),
-                     [&](const cuda::DeviceKernel& kernel) { return kernel.distribution == op.distribution; });
-}
-
-bool CudaKernel::IsReadOnHost(const InputDeclaration& input) {
-  return input.role == Role::kShape || input.role == Role::kNumber;
 }
 
 OrtStatus* CudaKernel::Failed(const std::string& error) const {
@@ -139,7 +145,7 @@ std::string CudaKernel::CardOf(cuda::Stream stream, InACard* card) const {
 std::string CudaKernel::CheckCapture() const {
   for (int i = 0; i < op_.inputs; ++i) {
     const InputDeclaration& input = op_.input[i];
-    const bool is_checked = IsReadOnHost(input) || input.role == Role::kNumbers;
+    const bool is_checked = cuda::IsReadOnHost(input) || input.role == Role::kNumbers;
     if (!is_checked || source_[i] != Source::kRun) continue;
     return Refusal(op_.name, InputText(input.name), "a value of each run", "a constant where a CUDA graph is captured",
                    "A replay would neither read nor check it: make it an initializer, or capture no graph.");

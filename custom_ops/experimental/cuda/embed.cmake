@@ -3,7 +3,7 @@ set(ONNX_PHILOX_CUDA ${CMAKE_CURRENT_LIST_DIR})
 find_package(Python COMPONENTS Interpreter)
 
 function(onnx_philox_embed_ptx target)
-  file(GLOB sources ${ONNX_PHILOX_CUDA}/../*.h ${ONNX_PHILOX_CUDA}/*)
+  file(GLOB sources ${ONNX_PHILOX_CUDA}/../../core/kernels/*.h ${ONNX_PHILOX_CUDA}/*)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
   set(differs 1)
   set(why "no Python here to compare kernels.ptx with its sources")

@@ -23,11 +23,6 @@ class CudaKernel final : public Kernel {
   CudaKernel(const Operator& op, const OrtApi* api, const Kernels& kernels, const cuda::Driver& driver);
   ~CudaKernel() override;
 
-  /// Whether there are kernels for an operator.
-  static bool Draws(const Operator& op);
-  /// Whether the host reads an input.
-  static bool IsReadOnHost(const InputDeclaration& input);
-
   OrtStatus* Load(const OrtKernelInfo* info) override;
   OrtStatus* Compute(OrtKernelContext* context) const override;
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
-KERNELS = HERE.parent
+KERNELS = HERE.parents[1] / "core" / "kernels"
 PTX = HERE / "kernels.ptx"
 STANDARD = HERE / "standard.h"
 NVRTC = "nvidia-cuda-nvrtc-cu12==12.0.140"
@@ -131,7 +131,7 @@ def main() -> None:
     if not is_same:
         sys.exit(
             "kernels.ptx is not what its sources make: "
-            f"pip install {NVRTC}, and run python custom_ops/core/kernels/cuda/make_ptx.py"
+            f"pip install {NVRTC}, and run python custom_ops/experimental/cuda/make_ptx.py"
         )
 
 
