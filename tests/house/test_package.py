@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import inspect
 import pkgutil
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -17,6 +19,7 @@ import pytest
 
 import onnx_philox
 from onnx_philox import _parts, graphs
+from onnx_philox._rewriting.asked import Asked, AskedWords
 from tests.common import child, missing_part
 from tests.common.cases import pattern_of
 from tests.common.foreign import parse
@@ -56,6 +59,46 @@ def test_the_public_names_are_the_documented_ones(module: str) -> None:
         assert getattr(names, name) is not None
     if module == "onnx_philox.torch":
         assert inspect.signature(names.verify_export).parameters["seed"].default == 42
+
+
+WORDS = "seed keep_unknown per_row batch alignment keep_seeds invert_bernoulli draw"
+
+
+@pytest.mark.parametrize(
+    ("door", "names"),
+    [
+        (onnx_philox.make_reproducible, f"model {WORDS}"),
+        (onnx_philox.rewriting.rewrite, f"model {WORDS}"),
+        (onnx_philox.rewriting.rewrite_file, f"source target {WORDS} progress"),
+        (
+            onnx_philox.Pipeline,
+            "model runtime per_row batch alignment keep_seeds invert_bernoulli draw source options",
+        ),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_a_signature_names_each_word_of_a_rewrite(
+    door: Callable[..., object],
+    names: str,
+) -> None:
+    signature = inspect.signature(door)
+    assert list(signature.parameters) == names.split()
+    for name in WORDS.split():
+        if name in signature.parameters:
+            word = signature.parameters[name]
+            in_all = inspect.signature(onnx_philox.make_reproducible).parameters[name]
+            assert (word.kind, word.default, word.annotation) == (
+                word.KEYWORD_ONLY,
+                in_all.default,
+                in_all.annotation,
+            )
+
+
+def test_a_word_of_a_rewrite_that_is_none_is_refused_as_python_does() -> None:
+    said = "make_reproducible() got an unexpected keyword argument 'sed'"
+    with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
+        onnx_philox.make_reproducible(b"", sed=1)
+    assert list(AskedWords.__annotations__) == [each.name for each in dataclasses.fields(Asked)]
 
 
 def test_every_operator_has_its_functions_and_classes_and_the_package_no_other_name() -> None:
