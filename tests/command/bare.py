@@ -106,11 +106,17 @@ def classes_of_openvino(seed: str) -> list[Any]:
     body = f"s = Constant <value_ints = [8, 8]> ()  l = Reshape (x, s)  y = Multinomial {seed} (l)"
     core = ov.Core()
     compiled = core.compile_model(core.read_model(of_onnx(body).SerializeToString()), "CPU")
-    drawn = []
-    for _ in range(2):
-        time.sleep(1.02 - time.time() % 1)
-        drawn += [np.array(value) for _ in range(2) for value in compiled([X]).values()]
-    return drawn
+
+    def in_one_second() -> list[Any]:
+        while True:
+            time.sleep(1.02 - time.time() % 1)
+            second = int(time.time())
+            found = [np.array(value) for _ in range(2) for value in compiled([X]).values()]
+            # On a busy machine they may end in the next one.
+            if int(time.time()) == second:
+                return found
+
+    return in_one_second() + in_one_second()
 
 
 def begins_anew() -> bool:

@@ -157,9 +157,10 @@ NO_MODELS |= {b"": "an empty file", b"\x08\x07": "one without a graph"}
 def test_what_is_no_model_or_a_number_without_end_is_refused_at_once(tmp_path, data, got):
     source = tmp_path / "m.onnx"
     source.write_bytes(data)
-    begin = time.monotonic()
+    # Of this process: others may be busy meanwhile.
+    begin = time.process_time()
     assert_refused_everywhere(source, f"m.onnx' must be a serialised ONNX model: got {got}")
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - begin < 10
 
 
 def functions(depth: int, calls: int = 2) -> onnx.ModelProto:
@@ -177,7 +178,7 @@ def functions(depth: int, calls: int = 2) -> onnx.ModelProto:
 def test_functions_that_call_each_other_twice_or_themselves_are_refused(tmp_path):
     endless = functions(3)
     endless.functions[3].node.append(helper.make_node("f1", ["x"], ["z"], domain="local"))
-    begin = time.monotonic()
+    begin = time.process_time()
     for made, words in (
         (
             functions(25),
@@ -187,7 +188,7 @@ def test_functions_that_call_each_other_twice_or_themselves_are_refused(tmp_path
     ):
         onnx.save(made, tmp_path / "m.onnx")
         assert_refused_everywhere(tmp_path / "m.onnx", words, ())
-    assert time.monotonic() - begin < 20
+    assert time.process_time() - begin < 20
     # As many as there may be in earnest.
     assert len(make_reproducible(functions(3, 4)).graph.node) >= 64
     assert len(make_reproducible(functions(300, 1)).graph.node) >= 1
