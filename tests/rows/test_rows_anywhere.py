@@ -18,6 +18,7 @@ from openvino import opset8
 
 import onnx_philox
 from onnx_philox import Pipeline, TorchState, make_reproducible, rewriting, row_states
+from onnx_philox._rewriting.rows import following
 from tests.common.cases import assert_refused, assert_same_bits
 from tests.common.cli import document, text
 from tests.common.foreign import parse
@@ -442,6 +443,21 @@ REORDERED = {
         k = Unsqueeze (e, m) y = Add (k, t)""",
         "'e' (SoftmaxCrossEntropyLoss) mixes what was drawn for different rows",
     ),
+    "left out of dimensions of one element, and summed": (
+        """o = Constant <value_ints = [0]> () none = Constant <value = int64[0] {}> ()
+        c = RandomNormalLike (x) u = Unsqueeze (c, o) w = Squeeze (u, none)
+        sum = ReduceSum (w, o) y = Add (sum, x)""",
+        "'w' (Squeeze) says no axes, and which dimensions a runtime then leaves out",
+    ),
+    "parted along a dimension that is counted from behind": (
+        """empty = SequenceEmpty <dtype = 1> () go = Constant <value = bool {1}> ()
+        n = Constant <value_int = 1> () c = RandomNormalLike (x)
+        all = Loop (n, go, empty) <body = b (int64 i, bool ci, seq(float[a, b]) v)
+        => (bool co, seq(float) w) { co = Identity (ci) w = SequenceInsert (v, c) }>
+        o = Constant <value_int = 0> () q = SequenceAt (all, o)
+        parts = SplitToSequence <axis = -2> (q) y = SequenceAt (parts, o)""",
+        "'parts' (SplitToSequence) parts the rows of 'q'",
+    ),
     "taken from beside": (
         f"{CUT} c = RandomNormalLike (x) both = Concat <axis = 1> (c, x) "
         "four = Constant <value_ints = [4]> () one = Constant <value_ints = [1]> () "
@@ -460,6 +476,25 @@ def test_rows_in_another_order_are_refused_with_the_operator_that_did_it(name: s
         make_reproducible(model, per_row=True)
     assert said in str(error.value)
     make_reproducible(model, per_row=["c"])
+
+
+@pytest.mark.parametrize("how", ["ONNX", "IR"])
+def test_a_loop_of_which_the_walk_finds_no_end_is_refused(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_ROUNDS_FOR_EACH", 0)
+    model: Any = parse(
+        """g (float[batch, 4] x) => (float[a, b] y) { c = RandomNormalLike (x)
+        n = Constant <value_int = 3> () go = Constant <value = bool {1}> ()
+        f = Loop (n, go, c) <body = b (int64 i, bool ci, float[p, q] v)
+        => (bool co, float[r, s] w) { co = Identity (ci) w = Neg (v) }> y = Add (f, x) }""",
+        17,
+    )
+    if how == "IR":
+        model = OpenVino("native").read(model)
+    said = r"\(Loop\) changes what it hands on for more rounds than are followed"
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(model, per_row=True)
 
 
 def two_functions(given: str, default: str = "") -> str:

@@ -492,6 +492,20 @@ def padded_noise(x: ov.Output) -> ov.Node:
     return opset8.pad(uniform(opset8.shape_of(x)), ints(0, 0), ints(0, 1), "constant", rows)
 
 
+def as_often_as_values_say(x: ov.Output) -> ov.Node:
+    """Noise that is doubled as often as the greatest element of all rows says."""
+    length = opset8.concat([greatest(opset8.unsqueeze(x, ints(2))), ints(4)], 0)
+    slices = opset8.broadcast(opset8.constant(np.float32(1)), length)
+    part, noise = (opset8.parameter(shape, np.float32) for shape in ([1, 4], [-1, 4]))
+    doubled, next_part = (opset8.result(opset8.add(each, each)) for each in (noise, part))
+    loop = opset8.tensor_iterator()
+    loop.set_body(ov.Model([doubled, next_part], [part, noise], "body"))
+    loop.set_sliced_input(part, slices.output(0), 0, 1, 1, -1, 0)
+    made = uniform(opset8.shape_of(x)).output(0)
+    loop.set_merged_input(noise, made, doubled.output(0))
+    return opset8.add(loop.get_iter_value(doubled.output(0), -1), x)
+
+
 def stored_noise() -> ov.Model:
     """The padded noise of the run before, and x."""
     x = parameter("x", [-1, 4])
@@ -515,6 +529,10 @@ DEPENDING: dict[str, tuple[Callable[[], ov.Model], str]] = {
     "a share out of a causal attention": (
         lambda: of_rows(causal_share),
         r"\(Less\) compares them with '.*', numbers that depend on how many rows there are",
+    ),
+    "noise in a TensorIterator that runs as often as values of all rows say": (
+        lambda: of_rows(as_often_as_values_say),
+        r"\(TensorIterator\) runs its body as often as is said by '.*', numbers that depend on how",
     ),
     "noise and the number of rows, as an output": (
         lambda: of_rows(padded_noise),

@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import index_rules, rules
 from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
-from onnx_philox._rewriting.rows.moves import REORDERS, Meeting, Rule, Step
+from onnx_philox._rewriting.rows.meetings import Meeting
+from onnx_philox._rewriting.rows.moves import REORDERS, Rule, Step
 
 
 def _axis_given(index: int, *, of: int = 0) -> rules.Axes:
@@ -204,7 +205,8 @@ def _sequence(states: int) -> Rule:
     """An LSTM, GRU or RNN: [batch, time, features], states [batch, directions, features]."""
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
-        data: list[int | Fate] = [0, 2, GONE] if not output else [0, GONE, GONE]
+        # Lengths may end a row before its last time.
+        data: list[int | Fate] = [0, 2, GONE] if not output else [0, MOVED, GONE]
         state: list[int | Fate] = [0, 1, 3] if not output else [0, 1, 2]
         looks = () if output else [1]
         moves: list[Moves | None] = [ByAxis(data, looks)]
@@ -232,10 +234,13 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
         raise UnclearError("has queries, keys and values of several ranks")
     same: list[int | Fate] = list(range(rank - 2))
     # A causal one lets a query see as many keys as its own index says.
-    numbered = [rank - 2] if step.number("causal", 0) else []
+    is_causal = step.number("causal", 0) != 0
+    numbered = [rank - 2] if is_causal else []
+    # A mask may keep a query from some keys.
+    keys = MOVED if is_causal or step.has(3) else GONE
     query = ByAxis([*same, rank - 2, GONE], ones=step.ones(0), numbered=numbered)
-    key = ByAxis([*same, GONE, GONE], ones=step.ones(1))
-    value = ByAxis([*same, GONE, rank - 1], ones=step.ones(2))
+    key = ByAxis([*same, keys, GONE], ones=step.ones(1))
+    value = ByAxis([*same, keys, rank - 1], ones=step.ones(2))
     moves: list[Moves | None] = [query, key, value]
     if step.has(3):
         whole: list[int | Fate] = [*same, rank - 2, GONE]

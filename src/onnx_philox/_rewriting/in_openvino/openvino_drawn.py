@@ -14,7 +14,8 @@ from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.drawing import DrawnShape
 from onnx_philox._rewriting.rows.fates import GONE, ByAxis
-from onnx_philox._rewriting.rows.moves import Part, Step
+from onnx_philox._rewriting.rows.meetings import Part
+from onnx_philox._rewriting.rows.moves import Step
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions
 from onnx_philox._rewriting.in_openvino.tensor_numbers import is_small
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows import moves
-from onnx_philox._rewriting.rows.following import Followed, not_in_rows
+from onnx_philox._rewriting.rows.following import TOO_LONG, Followed, not_in_rows
 from onnx_philox._rewriting.rows.known import (
     BY_PLACE,
     FREE,
@@ -40,10 +40,9 @@ from onnx_philox._rewriting.rows.known import (
     either,
     lost,
 )
-from onnx_philox._rewriting.rows.moves import Part, Step
+from onnx_philox._rewriting.rows.meetings import Part
+from onnx_philox._rewriting.rows.moves import Step
 
-# As in the walk of an ONNX model: for each value that a loop or a variable carries.
-_ROUNDS_FOR_EACH = 10
 _STORES_SIZE = "stores the number of rows, by which a later run may draw"
 
 
@@ -74,11 +73,16 @@ class RowWalk(Followed[ov.Output]):
             self._known[output] = self._of_input(name_of(parameter), symbols.of(output))
         # What runs before this one have left in the variables.
         self._stored: dict[str, Knowledge] = {}
-        for _ in range(_ROUNDS_FOR_EACH * (len(model.get_variables()) + 1)):
+        for _ in self._rounds(len(model.get_variables())):
             before = dict(self._stored)
             self._body(model)
             if self._stored == before:
                 break
+        else:
+            for name, known in self._stored.items():
+                culprit = Culprit(f"the variable {name!r}", TOO_LONG)
+                self._stored[name] = self._noted(partial(lost, culprit, [known]))
+            self._body(model)
         self._leave((name_of(result), result.input_value(0)) for result in model.get_results())
 
     def of_how_often(self, owner: Owner) -> bool:
@@ -303,7 +307,7 @@ class RowWalk(Followed[ov.Output]):
                 self._known[parameter] = self._of(value)
             if isinstance(each, util.MergedInputDescription):
                 carried[each.body_value_index] = (parameter, value)
-        for _ in range(_ROUNDS_FOR_EACH * (len(carried) + 1)):
+        for _ in self._rounds(len(carried)):
             self._body(body)
             is_same = True
             for index, (parameter, _) in carried.items():
@@ -314,8 +318,14 @@ class RowWalk(Followed[ov.Output]):
                 is_same = is_same and self._of(parameter) == before
             if is_same:
                 break
+        else:
+            self._give_up(_label(node), [parameter for parameter, _ in carried.values()])
+            self._body(body)
+            self._give_up(_label(node), [results[index].input_value(0) for index in carried])
         # A TensorIterator takes as many slices as there are.
-        is_counted = self.goes_along_batch(node)
+        sliced = [each for each in given if isinstance(each, util.SliceInputDescription)]
+        values = [(node.input_value(each.input_index), each.axis) for each in sliced]
+        is_counted = any(self._of(v).is_of_batch and self._has_batch(v, axis) for v, axis in values)
         if node.get_type_name() == "Loop":
             is_counted = self._is_counted(node, body)
         for each in made:
@@ -337,10 +347,13 @@ class RowWalk(Followed[ov.Output]):
         """What is known of slices of one element along a dimension, which stays, or of all."""
         known = self._of(value)
         dims = self._symbols.of(value)
+        if known.places and axis < 0 and dims is None:
+            # Nobody knows which dimension that is.
+            return lost(culprit, [known])
         along = axis if dims is None or axis >= 0 else axis + len(dims)
         if any(place.axis == along for place in known.places):
             return lost(culprit, [known])
-        return known
+        return replace(known, lines=frozenset())
 
 
 def _deciding(node: ov.Node) -> tuple[str, list[tuple[str, ov.Output | None]]]:

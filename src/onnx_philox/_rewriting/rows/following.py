@@ -25,13 +25,20 @@ from onnx_philox._rewriting.rows.known import (
     each_own,
     lost,
 )
-from onnx_philox._rewriting.rows.moves import Meeting, Part, Step
+from onnx_philox._rewriting.rows.meetings import Meeting, Part
+from onnx_philox._rewriting.rows.moves import Step
 
 _UNCLEAR = (
     "has several dimensions without a name, one of which may be the batch: name them, or give the "
     "input of an IR a Layout with an N"
 )
 """What messages say of such an input."""
+
+# What goes round in a loop settles: each round forgets something for good of one value, of which
+# there is no more than so much to forget. What is known of one may wait for the one before.
+_ROUNDS_FOR_EACH = 10
+TOO_LONG = "changes what it hands on for more rounds than are followed"
+"""What messages say of a loop, or of a variable, of which the walk does not come to an end."""
 
 Value = TypeVar("Value", bound=Hashable)
 Parts = Callable[[], Sequence[Part]]
@@ -101,6 +108,21 @@ class Followed(Generic[Value]):
             for drawn in error.noise:
                 self.culprits.setdefault(drawn, culprit)
             return Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)
+
+    def _rounds(self, carried: int) -> range:
+        """The rounds after which all is known of so many values that a loop hands on."""
+        return range(_ROUNDS_FOR_EACH * (carried + 1))
+
+    def _give_up(self, label: str, values: Iterable[Value]) -> None:
+        """Says that nothing is known of values that a loop hands on, since they do not settle.
+
+        Args:
+            label: What messages call the loop.
+            values: The values.
+        """
+        culprit = Culprit(label, TOO_LONG)
+        for value in values:
+            self._say(value, partial(lost, culprit, [self._of(value)]))
 
     def _unknown(self, step: Step, *, has_bodies: bool = False) -> Knowledge:
         """What is known of what an operator makes that has no rule."""

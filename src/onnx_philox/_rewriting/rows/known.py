@@ -80,6 +80,8 @@ class Knowledge:
     """Whether it may be another one for another batch, be it by the number of rows alone."""
     is_alike: bool = False
     """Whether a batch makes it longer and nothing else: each row has there what it has alone."""
+    lines: frozenset[int] = frozenset()
+    """Of `Rows.PART`, the dimensions along which each line has an element that depends on rows."""
 
     @property
     def is_placed(self) -> bool:
@@ -250,11 +252,14 @@ def slices_of(
     """
     if not known.places:
         return known
+    if axis < 0 and not rank:
+        # Nobody knows which dimension that is.
+        return lost(culprit, [known])
     along = axis % rank if rank else axis
     if any(place.axis == along for place in known.places):
         return lost(culprit, [known])
     places = (replace(p, axis=p.axis - 1) if p.axis > along else p for p in known.places)
-    return replace(known, places=frozenset(places))
+    return replace(known, places=frozenset(places), lines=frozenset())
 
 
 def stacked_along(known: Knowledge, rank: int, axis: int) -> Knowledge:
@@ -267,4 +272,4 @@ def stacked_along(known: Knowledge, rank: int, axis: int) -> Knowledge:
     """
     along = axis if axis >= 0 else axis + 1 + rank
     places = (replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places)
-    return replace(known, places=frozenset(places))
+    return replace(known, places=frozenset(places), lines=frozenset())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.fates import (
@@ -29,23 +28,13 @@ from onnx_philox._rewriting.rows.known import (
     each_own,
     lost,
 )
-
-
-class Meeting(Enum):
-    """How the elements of an output are made of those of several inputs."""
-
-    ELEMENTWISE = "each of one of each input: here draws meet rows"
-    SUMS = "each of many of each input"
-    SIDE_BY_SIDE = "each of one of one input"
-    OTHER = "any other way: an input may say only where to look in another"
-
-
-@dataclass(frozen=True)
-class Part:
-    """An input of an operator: what is known of it, and where it comes to be in an output."""
-
-    known: Knowledge
-    moves: Moves
+from onnx_philox._rewriting.rows.meetings import (
+    Meeting,
+    Part,
+    lines_of,
+    meets_rows,
+    rows_of,
+)
 
 
 @dataclass(frozen=True)
@@ -378,12 +367,13 @@ def together(
         if is_gone and step.may_have_batch(step.made[output]):
             return lost(step.culprit("looks at all rows, and gives a dimension like them"), known)
     noise = _noise(step, parts, found, kept)
-    rows = _rows(parts, meeting)
-    if meeting is Meeting.ELEMENTWISE and _meets_rows(parts):
+    rows = rows_of(parts, meeting)
+    lines = lines_of(parts, meeting) if rows is Rows.PART else frozenset[int]()
+    if meeting is Meeting.ELEMENTWISE and meets_rows(parts):
         noise = frozenset()
     if moved is None and _may_grow(step, parts, kept, output):
         moved = step.culprit("may make several rows of one")
-    return Knowledge(kept, rows, noise, resized=moved)
+    return Knowledge(kept, rows, noise, resized=moved, lines=lines)
 
 
 def _may_grow(
@@ -401,28 +391,6 @@ def _may_grow(
     ]
     free = [part for part in parts if not part.known.is_placed]
     return any(part.moves.reaches(place.axis) for place in unknown for part in free)
-
-
-def _rows(parts: Sequence[Part], meeting: Meeting) -> Rows:
-    """Whether the output depends on rows of the inputs."""
-    rows = max((part.known.rows for part in parts), default=Rows.NONE)
-    of_drawn = [part.known.rows for part in parts if part.known.noise]
-    if not of_drawn:
-        return rows
-    if meeting is Meeting.SUMS:
-        return Rows.SURE if rows is Rows.PART else rows
-    if meeting is Meeting.SIDE_BY_SIDE:
-        are_sure = all(part.known.rows is Rows.SURE for part in parts)
-        return rows if are_sure else min(rows, Rows.PART)
-    if meeting is Meeting.OTHER:
-        return max(*of_drawn, min(rows, Rows.MAYBE))
-    return rows
-
-
-def _meets_rows(parts: Sequence[Part]) -> bool:
-    """Whether an operand that surely depends on rows of the inputs meets another."""
-    sure = [part for part in parts if part.known.rows is Rows.SURE and part.known.places]
-    return len(parts) > 1 and bool(sure)
 
 
 def _check_noise(

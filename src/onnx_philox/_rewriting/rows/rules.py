@@ -20,7 +20,8 @@ from onnx_philox._rewriting.rows.fates import (
     UnclearError,
 )
 from onnx_philox._rewriting.rows.known import RowsMeetError
-from onnx_philox._rewriting.rows.moves import Meeting, Rule, Step
+from onnx_philox._rewriting.rows.meetings import SUMS, Meeting
+from onnx_philox._rewriting.rows.moves import Rule, Step
 
 Axes = Callable[[Step], Collection[int]]
 """Which dimensions of its first input an operator means, from 0 on."""
@@ -244,6 +245,9 @@ def squeezed(axes: Callable[[Step], Sequence[int] | None]) -> Rule:
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
         said = axes(step)
+        if said is not None and not said:
+            # ONNX Runtime leaves out all of one element, and ONNX's inference of shapes none.
+            raise UnclearError("says no axes, and which dimensions a runtime then leaves out")
         if said is None:
             return in_order(step, output)
         rank = step.rank(0)
@@ -365,9 +369,10 @@ def of_equation(step: Step, _: int) -> Sequence[Moves | None]:
 
 
 def convolved(step: Step, _: int) -> Sequence[Moves | None]:
-    """A convolution: windows of all dimensions behind the second, all channels."""
+    """A convolution: windows of all dimensions behind the second, all channels or a group."""
     spatial = step.rank(0) - 2
-    data: list[int | Fate] = [0, GONE, *[MOVED] * spatial]
+    channels = GONE if step.number("group", 1) == 1 else MOVED
+    data: list[int | Fate] = [0, channels, *[MOVED] * spatial]
     weights: list[int | Fate] = [MOVED] * step.rank(1)
     return [ByAxis(data), ByAxis(weights), *others_free(step, 2)]
 
@@ -481,20 +486,10 @@ def nowhere(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis([MOVED] * step.rank(i)) if step.has(i) else None for i in range(len(step.known))]
 
 
-_SUMS = frozenset(
-    """
-    Attention CausalConvWithState Conv ConvInteger ConvTranspose Convolution ConvolutionBackpropData
-    DeformConv DeformableConvolution Einsum FusedMatMul GRU GRUCell GRUSequence Gemm
-    GroupConvolution GroupConvolutionBackpropData LSTM LSTMCell LSTMSequence LinearAttention MatMul
-    MatMulInteger QLinearConv QLinearMatMul RNN RNNCell RNNSequence ScaledDotProductAttention
-    """.split()  # noqa: SIM905
-)
-
-
 def meeting_of(kind: str, rule: Rule) -> Meeting:
     """How an operator, of ONNX or of OpenVINO, makes its output's elements of its inputs."""
     if rule in (elementwise, compared):
         return Meeting.ELEMENTWISE
-    if kind in _SUMS:
+    if kind in SUMS:
         return Meeting.SUMS
     return Meeting.SIDE_BY_SIDE if kind == "Concat" else Meeting.OTHER

@@ -249,14 +249,17 @@ OF_REGIONS = rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0]))
 def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
     """An LSTM, GRU or RNN: [time, batch, features], and states [direction, batch, features]."""
     is_batch_first = step.number("layout", 0) == 1
-    data: list[int | Fate] = [0, 2, GONE] if not output else [GONE, 1, GONE]
+    # Lengths may end a row before its last time.
+    times = MOVED if step.has(4) else GONE
+    data: list[int | Fate] = [0, 2, GONE] if not output else [times, 1, GONE]
     state: list[int | Fate] = [1, 2, 3] if not output else [0, 1, 2]
     lengths = 2 if not output else 1
     if is_batch_first:
-        data = [0, 1, GONE] if not output else [0, GONE, GONE]
+        data = [0, 1, GONE] if not output else [0, times, GONE]
         state = [0, 2, 3] if not output else [0, 1, 2]
         lengths = 0
-    looks = () if GONE in data[:2] else [1 if is_batch_first else 0]
+    time = 1 if is_batch_first else 0
+    looks = () if output else [time]
     moves: list[Moves | None] = [ByAxis(data, looks), None, None, None]
     moves.append(ByAxis([lengths]))
     # The features of a state are looked along.
@@ -280,12 +283,15 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
         raise UnclearError("has queries, keys and values of several ranks")
     is_flat = ranks[0] == 3
     query: list[int | Fate] = [0, 1, MOVED] if is_flat else [0, 1, 2, GONE]
-    key: list[int | Fate] = [0, GONE, MOVED] if is_flat else [0, MOVED, GONE, GONE]
-    value: list[int | Fate] = [0, GONE, MOVED] if is_flat else [0, MOVED, GONE, 3]
+    is_causal = step.number("is_causal", 0) != 0
+    # A mask, or how many there are, may keep a query from some keys.
+    keys = MOVED if is_causal or step.has(3) or step.has(6) else GONE
+    key: list[int | Fate] = [0, keys, MOVED] if is_flat else [0, MOVED, keys, GONE]
+    value: list[int | Fate] = [0, keys, MOVED] if is_flat else [0, MOVED, keys, 3]
     if not is_flat and _has_equal_heads(step):
         key[1] = value[1] = 1
     # A causal one lets a query see as many keys as its own index says.
-    numbered = [1 if is_flat else 2] if step.number("is_causal", 0) else []
+    numbered = [1 if is_flat else 2] if is_causal else []
     of_query = ByAxis(query, numbered=numbered)
     moves: list[Moves | None] = [of_query, ByAxis(key), ByAxis(value)]
     if step.has(3):

@@ -44,11 +44,9 @@ from onnx_philox._rewriting.rows.known import (
     slices_of,
     stacked_along,
 )
-from onnx_philox._rewriting.rows.moves import Part, Step
+from onnx_philox._rewriting.rows.meetings import Part
+from onnx_philox._rewriting.rows.moves import Step
 
-# What goes round in a loop settles: each iteration forgets something for good of one value, of
-# which there is no more than so much to forget. What is known of one may wait for the one before.
-_ROUNDS_FOR_EACH = 10
 _SAME = ("Identity", "Optional", "OptionalGetElement")
 """Operators whose output is the first input, or what is in it."""
 
@@ -286,7 +284,7 @@ class RowWalk(Followed[ir.Value]):
         """Follows what a loop carries until nothing more is forgotten."""
         culprit = Culprit(label_of(node), "has rows in another place after an iteration")
         carried = [self._of(value) for value in initial]
-        for _ in range(_ROUNDS_FOR_EACH * (len(carried) + 1)):
+        for _ in self._rounds(len(carried)):
             before = carried
             for value, known in zip(given, carried, strict=False):
                 self._known[value] = known
@@ -297,6 +295,10 @@ class RowWalk(Followed[ir.Value]):
             carried = [self._joined([known, self._of(value)], culprit) for known, value in pairs]
             if carried == before:
                 break
+        else:
+            self._give_up(label_of(node), given[: len(carried)])
+            self._graph(body)
+            self._give_up(label_of(node), returned)
         for output, outside, value in zip(node.outputs, initial, returned, strict=False):
             ends = [self._of(outside), self._of(value)]
             self._say(output, partial(either, ends, culprit))

@@ -54,7 +54,7 @@ def _parted(step: Step, deed: str) -> Knowledge:
     element = slices_of(known, rank, step.number("axis", 0), step.culprit(deed))
     has_size = step.has(1) or step.number("keepdims", 1) != 0
     if has_size and element.lost is None:
-        element = known
+        element = replace(known, lines=frozenset())
     axes_of_rows = {place.axis for place in known.places}
     if element.resized is None and moves.has_size(step, 0, but=axes_of_rows):
         culprit = step.culprit("parts a dimension that is as long as the number of rows says")

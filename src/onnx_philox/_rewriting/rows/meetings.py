@@ -1,0 +1,102 @@
+"""How the elements of an operator's output are made of those of its inputs.
+
+Drawn elements may stand beside rows of the inputs, as behind a Concat of both. Whether each sum of
+a product has some of either depends on the dimension over which it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx_philox._rewriting.rows.fates import GONE, MOVED, ByAxis, Fate, Moves
+from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Rows
+
+
+class Meeting(Enum):
+    """How the elements of an output are made of those of several inputs."""
+
+    ELEMENTWISE = "each of one of each input: here draws meet rows"
+    SUMS = "each of many of each input"
+    SIDE_BY_SIDE = "each of one of one input"
+    OTHER = "any other way: an input may say only where to look in another"
+
+
+@dataclass(frozen=True)
+class Part:
+    """An input of an operator: what is known of it, and where it comes to be in an output."""
+
+    known: Knowledge
+    moves: Moves
+
+
+SUMS = frozenset(
+    """
+    Attention CausalConvWithState Conv ConvInteger ConvTranspose Convolution ConvolutionBackpropData
+    DeformConv DeformableConvolution Einsum FusedMatMul GRU GRUCell GRUSequence Gemm
+    LSTM LSTMCell LSTMSequence LinearAttention MatMul MatMulInteger QLinearConv QLinearMatMul RNN
+    RNNCell RNNSequence ScaledDotProductAttention
+    """.split()  # noqa: SIM905
+)
+"""Those operators, of ONNX and of OpenVINO, but for convolutions of groups of channels."""
+
+
+def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
+    """Whether the output depends on rows of the inputs."""
+    rows = max((part.known.rows for part in parts), default=Rows.NONE)
+    of_drawn = [part.known.rows for part in parts if part.known.noise]
+    if not of_drawn:
+        return rows
+    if meeting is Meeting.SUMS:
+        is_sum_of_lines = any(_sums_lines(part) for part in parts)
+        return Rows.SURE if rows is Rows.PART and is_sum_of_lines else rows
+    if meeting is Meeting.SIDE_BY_SIDE:
+        are_sure = all(part.known.rows is Rows.SURE for part in parts)
+        return rows if are_sure else min(rows, Rows.PART)
+    if meeting is Meeting.OTHER:
+        return max(*of_drawn, min(rows, Rows.MAYBE))
+    return rows
+
+
+def _sums_lines(part: Part) -> bool:
+    """Whether each sum is over whole lines of an input that have an element of the inputs' rows."""
+    return any(part.moves.of(InPlace(axis)) is GONE for axis in part.known.lines)
+
+
+def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:
+    """The dimensions of the output along which each line has an element that depends on rows."""
+    if meeting is Meeting.SIDE_BY_SIDE:
+        return _lines_of_joined(parts)
+    if meeting is Meeting.OTHER:
+        placed = [part for part in parts if part.known.is_placed]
+        if len(placed) > 1 or not _keeps_elements(placed[0].moves):
+            return frozenset()
+    axes = [part.moves.of(InPlace(axis)) for part in parts for axis in part.known.lines]
+    return frozenset(to.axis for to in axes if isinstance(to, InPlace))
+
+
+def _keeps_elements(moves: Moves) -> bool:
+    """Whether each element of the input goes into one of the output, be it with others."""
+    return (
+        isinstance(moves, ByAxis)
+        and not moves.numbered
+        and not any(isinstance(to, Fate) for to in moves.to)
+    )
+
+
+def _lines_of_joined(parts: Sequence[Part]) -> frozenset[int]:
+    """The same of inputs that stand end to end."""
+    found = set()
+    for axis in range(max(len(part.moves.to) for part in parts if isinstance(part.moves, ByAxis))):
+        is_along = parts[0].moves.of(InPlace(axis)) is MOVED
+        has_rows = [p.known.rows is Rows.SURE or axis in p.known.lines for p in parts]
+        if any(has_rows) if is_along else all(has_rows):
+            found.add(axis)
+    return frozenset(found)
+
+
+def meets_rows(parts: Sequence[Part]) -> bool:
+    """Whether an operand that surely depends on rows of the inputs meets another."""
+    sure = [part for part in parts if part.known.rows is Rows.SURE and part.known.places]
+    return len(parts) > 1 and bool(sure)

@@ -1,0 +1,190 @@
+"""make_reproducible(per_row=True): noise that stands beside rows of the inputs, and then is mixed.
+
+What sums over both depends on the rows, and what comes after is the model's own. Where the sum goes
+along another dimension, elements of noise alone are left, which nothing may mix along the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx
+import pytest
+
+from onnx_philox import make_reproducible
+from tests.common.foreign import parse
+from tests.common.runtimes import OpenVino
+
+NUMBERS = """r = RandomNormalLike (x) one = Constant <value_ints = [1]> ()
+    zeroth = Constant <value_ints = [0]> () two = Constant <value_ints = [2]> ()
+    axis2 = Constant <value_ints = [2]> () four = Constant <value_ints = [4]> ()
+    back = Constant <value_ints = [-1]> () far = Constant <value_ints = [-99]> ()
+    ones = Constant <value_float = 1.0> ()"""
+"""What the bodies use: x is [batch, 4], r the noise like it."""
+TURNED = "w = Add (h, ones) y = Slice (w, back, far, zeroth, back)"
+"""What meets no rows of its own, and then is turned round along the batch."""
+TURNED_BATCH_SECOND = "w = Add (h, ones) y = Slice (w, back, far, one, back)"
+IN_TIME = """u = Unsqueeze (r, one) v = Unsqueeze (x, one) c = Concat <axis = 1> (u, v)"""
+"""[batch, 2, 4]: the noise, and then the row."""
+BATCH_SECOND = (
+    """u = Unsqueeze (r, zeroth) v = Unsqueeze (x, zeroth) c = Concat <axis = 0> (u, v)"""
+)
+"""[2, batch, 4]."""
+IN_CHANNELS = "c = Concat <axis = 1> (r, x)"
+"""[batch, 8]."""
+
+
+def filled(name: str, *shape: int) -> str:
+    dims = ", ".join(map(str, shape))
+    return f"""{name}_shape = Constant <value_ints = [{dims}]> ()
+        {name} = ConstantOfShape <value = float[1] {{0.5}}> ({name}_shape)"""
+
+
+SQUARE = filled("k", 4, 4)
+RECURRENT = filled("k", 1, 4, 4)
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """How y is made."""
+
+    body: str
+    is_read_by_openvino: bool = True
+    rank: int = 3
+
+    @property
+    def model(self) -> onnx.ModelProto:
+        dims = ", ".join("abc"[: self.rank])
+        graph = f"g (float[batch, 4] x) => (float[{dims}] y) {{ {NUMBERS} {self.body} }}"
+        return parse(graph, 23)
+
+
+APART = {
+    "a product of the last dimension": Mixed(f"{IN_TIME} {SQUARE} h = MatMul (c, k) {TURNED}"),
+    "a product of the last dimension, in time and turned": Mixed(
+        f"""{IN_TIME} {filled("k", 2, 4)} t = Transpose <perm = [0, 2, 1]> (c)
+        q = Transpose <perm = [0, 2, 1]> (t) p = Transpose <perm = [1, 0]> (k)
+        h = MatMul (q, p) {TURNED}"""
+    ),
+    "an Einsum of the last dimension": Mixed(
+        f'{IN_TIME} {SQUARE} h = Einsum <equation = "btc,cd->btd"> (c, k) {TURNED}'
+    ),
+    "a product of merged rows and times": Mixed(
+        f"""{IN_TIME} {SQUARE} flat = Constant <value_ints = [-1, 4]> () q = Reshape (c, flat)
+        p = MatMul (q, k) whole = Constant <value_ints = [-1, 2, 4]> () h = Reshape (p, whole)
+        {TURNED}"""
+    ),
+    "a product over both, beside more noise": Mixed(
+        f"""{IN_CHANNELS} more = RandomNormalLike (c) u = Unsqueeze (c, one)
+        v = Unsqueeze (more, one) d = Concat <axis = 1> (u, v) {filled("k", 8, 4)}
+        h = MatMul (d, k) {TURNED}"""
+    ),
+    "a convolution along time": Mixed(
+        f"""{IN_TIME} {filled("k", 4, 4, 1)} t = Transpose <perm = [0, 2, 1]> (c)
+        h = Conv (t, k) {TURNED}"""
+    ),
+    "a convolution of groups": Mixed(
+        f"""{IN_CHANNELS} {filled("k", 8, 1, 1)} t = Unsqueeze (c, axis2)
+        h = Conv <group = 8> (t, k) {TURNED}"""
+    ),
+    "a transposed convolution of groups": Mixed(
+        f"""{IN_CHANNELS} {filled("k", 8, 1, 1)} t = Unsqueeze (c, axis2)
+        h = ConvTranspose <group = 8> (t, k) {TURNED}"""
+    ),
+    "a recurrent layer, its outputs": Mixed(
+        f"""{BATCH_SECOND} {RECURRENT} q, last = RNN <hidden_size = 4> (c, k, k)
+        h = Squeeze (q, one) {TURNED_BATCH_SECOND}""",
+        is_read_by_openvino=False,
+    ),
+    "a recurrent layer that may end before the rows": Mixed(
+        f"""{BATCH_SECOND} {RECURRENT} n = Shape <start = 0, end = 1> (x)
+        times = Expand (one, n) lengths = Cast <to = 6> (times)
+        q, last = RNN <hidden_size = 4> (c, k, k, , lengths)
+        h = Identity (last) {TURNED_BATCH_SECOND}"""
+    ),
+    "a causal attention": Mixed(
+        f"""{IN_TIME} h = Attention <is_causal = 1, q_num_heads = 1, kv_num_heads = 1> (c, c, c)
+        {TURNED}""",
+        is_read_by_openvino=False,
+    ),
+    "an attention with a mask": Mixed(
+        f"""{IN_TIME} {filled("k", 2, 2)} mask = Trilu <upper = 0> (k)
+        h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c, mask) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
+    "a triangle of both, and a product": Mixed(
+        f"""{IN_TIME} q = Trilu (c) {filled("k", 2, 2)} t = Transpose <perm = [0, 2, 1]> (q)
+        h = MatMul (t, k) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
+    "a part of both, and a product": Mixed(
+        f"""{IN_CHANNELS} q = Slice (c, zeroth, four, one) {SQUARE} h = MatMul (q, k) {TURNED}""",
+        rank=2,
+    ),
+    "one of several in time, and a product": Mixed(
+        f"""{IN_TIME} q = Gather <axis = 1> (c, zeroth) {SQUARE} h = MatMul (q, k) {TURNED}"""
+    ),
+}
+"""Some elements of what is turned round are of noise alone."""
+
+
+@pytest.mark.parametrize("name", APART)
+def test_noise_beside_rows_is_refused_where_it_is_turned_round(name: str) -> None:
+    case = APART[name]
+    said = "'.*' \\((Strided)?Slice\\) takes some of the rows of '.*', or turns them round"
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(case.model, per_row=True)
+    if case.is_read_by_openvino:
+        with pytest.raises(ValueError, match=said):
+            make_reproducible(OpenVino("native").read(case.model), per_row=True)
+
+
+TOGETHER = {
+    "a product": Mixed(f"{IN_CHANNELS} {filled('k', 8, 4)} h = MatMul (c, k) {TURNED}", rank=2),
+    "a product, behind a normalisation": Mixed(
+        f"""{IN_CHANNELS} {filled("k", 8, 4)} scale = Constant <value_floats = [1.0]> ()
+        q = LayerNormalization (c, scale) g = Gelu (q) h = MatMul (g, k) {TURNED}""",
+        is_read_by_openvino=False,
+        rank=2,
+    ),
+    "a product, by the other dimension": Mixed(
+        f"""{IN_TIME} {filled("k", 2, 2)} t = Transpose <perm = [0, 2, 1]> (c)
+        h = MatMul (t, k) {TURNED}"""
+    ),
+    "a product, behind one along time": Mixed(
+        f"""{IN_TIME} {SQUARE} m = MatMul (c, k) {filled("l", 2, 2)}
+        t = Transpose <perm = [0, 2, 1]> (m) h = MatMul (t, l) {TURNED}"""
+    ),
+    "a Gemm": Mixed(
+        f"""{IN_CHANNELS} {filled("k", 4, 8)} {filled("bias", 4)}
+        h = Gemm <transB = 1> (c, k, bias) {TURNED}""",
+        rank=2,
+    ),
+    "a product of more noise on both sides": Mixed(
+        f"""more = RandomNormalLike (x) c = Concat <axis = 1> (r, x, more) {filled("k", 12, 4)}
+        h = MatMul (c, k) {TURNED}""",
+        rank=2,
+    ),
+    "a convolution": Mixed(
+        f"""{IN_CHANNELS} {filled("k", 4, 8, 1)} t = Unsqueeze (c, axis2)
+        h = Conv (t, k) {TURNED}"""
+    ),
+    "a recurrent layer": Mixed(
+        f"""{IN_TIME} {RECURRENT} t = Transpose <perm = [1, 0, 2]> (c)
+        q, last = RNN <hidden_size = 4> (t, k, k) h = Identity (last) {TURNED_BATCH_SECOND}""",
+        is_read_by_openvino=False,
+    ),
+    "an attention": Mixed(
+        f"""{IN_TIME} h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
+}
+"""Each element of what is turned round depends on the inputs' rows."""
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_noise_that_is_summed_with_rows_is_the_models_own(name: str) -> None:
+    case = TOGETHER[name]
+    make_reproducible(case.model, per_row=True)
+    if case.is_read_by_openvino:
+        make_reproducible(OpenVino("native").read(case.model), per_row=True)
