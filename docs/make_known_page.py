@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_openvino
+from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, known_in_ir
 
 PAGE = Path(__file__).with_name("known-behaviours.md")
 _NAMES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
@@ -42,7 +42,7 @@ _COLUMNS = """\
 
 def page() -> str:
     """The whole page."""
-    every = (*ROWS, *in_openvino.ROWS)
+    every = (*ROWS, *known_in_ir.ROWS)
     wrong = [row for row in every if row.is_wrong]
     others = [row for row in every if not row.is_wrong]
     return f"{HEAD}\n{_WRONG}\n{_table(wrong)}\n{_OTHERS}\n{_table(others)}"

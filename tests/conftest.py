@@ -18,7 +18,7 @@ import onnx_philox
 from onnx_philox import _parts
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.onnxruntime import _session
-from onnx_philox.openvino import _native_backend
+from onnx_philox.openvino import _native_openvino
 from tests.common import exhaustive, lesser_processor, missing_backend, missing_part, reaching
 from tests.common.half_precision import is_computed
 from tests.common.real_models import LOADERS, Load
@@ -114,7 +114,7 @@ def factories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """The backend whose nodes the factories make: the native one, and as if there were none."""
     if request.param == "python":
         error = ImportError("not for this test")
-        monkeypatch.setattr(_native_backend, "unavailable", lambda: error)
+        monkeypatch.setattr(_native_openvino, "unavailable", lambda: error)
     return request.param
 
 

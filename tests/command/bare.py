@@ -17,11 +17,11 @@ import pytest
 from onnx import parser
 from openvino import opset8
 
-from onnx_philox._command.inspect.known import ROWS, in_openvino
+from onnx_philox._command.inspect.known import ROWS, known_in_ir
 from tests.common.runtimes import bare_session
 
 X = np.full(64, 0.5, np.float32)
-EVERY = (*ROWS, *in_openvino.ROWS)
+EVERY = (*ROWS, *known_in_ir.ROWS)
 
 
 def of_onnx(body: str, outputs: str = "y", opset: int = 17) -> onnx.ModelProto:

@@ -20,9 +20,15 @@ from onnx import parser
 import onnx_philox
 from onnx_philox._command import libraries
 from onnx_philox._command.inspect import search, trials
-from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_onnx, in_openvino, met_nodes
+from onnx_philox._command.inspect.known import (
+    ROWS,
+    KnownBehaviour,
+    known_in_ir,
+    known_in_onnx,
+    met_nodes,
+)
+from onnx_philox._command.inspect.known import known_seeds as of_seeds
 from onnx_philox._command.inspect.known import probed as in_probes
-from onnx_philox._command.inspect.known import seeds as of_seeds
 from onnx_philox._command.inspect.today import Today
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from tests.command.bare import (
@@ -45,7 +51,7 @@ from tests.command.structures import ROWS_OF_X, STRUCTURES, pair
 from tests.common import cli
 from tests.common.runtimes import bare_session
 
-EVERY = (*ROWS, *in_openvino.ROWS)
+EVERY = (*ROWS, *known_in_ir.ROWS)
 
 
 def test_each_row_of_the_table_is_run() -> None:
@@ -224,7 +230,7 @@ def test_a_structure_that_meets_a_row_is_recognised(body, runtime, sentences) ->
     types = Types(model)
     met = [met_nodes.Met(each.node, each.record, types) for each in search.search(model).nodes]
     among = met_nodes.MetNodes(met)
-    found = [s for each in met for s in in_onnx.said(each, among, runtime, is_drawn=True)]
+    found = [s for each in met for s in known_in_onnx.said(each, among, runtime, is_drawn=True)]
     assert [each.text for each in found] == sentences
 
 
@@ -250,7 +256,9 @@ def test_branches_repeat_each_other_where_it_is_said(one: str, other: str, repea
         for each in search.search(searched).nodes
     ]
     among = met_nodes.MetNodes(met)
-    said = [s for each in met for s in in_onnx.said(each, among, "onnxruntime", is_drawn=True)]
+    said = []
+    for each in met:
+        said += known_in_onnx.said(each, among, "onnxruntime", is_drawn=True)
     assert any("in the other branch" in sentence.text for sentence in said) is repeats
 
 
@@ -259,7 +267,7 @@ def test_a_node_without_a_kernel_is_said_to_have_one_at_a_lower_opset() -> None:
         model = ir.from_proto(of_onnx("y = RandomNormalLike (x)", opset=opset))
         (each,) = search.search(model).nodes
         met = met_nodes.Met(each.node, each.record, Types(model))
-        found = in_onnx.said(met, met_nodes.MetNodes([met]), "onnxruntime", is_drawn=False)
+        found = known_in_onnx.said(met, met_nodes.MetNodes([met]), "onnxruntime", is_drawn=False)
         assert [said.text for said in found] == sentences
 
 
@@ -400,7 +408,7 @@ def test_a_node_has_at_most_three_sentences_among_them_what_it_did() -> None:
     wrong = [
         of_seeds.MULTIPLES,
         of_seeds.ONE_SEED,
-        in_onnx.INFINITE,
+        known_in_onnx.INFINITE,
         of_seeds.F64,
         in_probes.MERGED,
     ]
@@ -411,7 +419,7 @@ def test_a_node_has_at_most_three_sentences_among_them_what_it_did() -> None:
     assert [each.is_wrong for each in sentences] == [True, True, False]
     assert sentences[2].text == "same sequence each session: it begins again"
     gone = trials.Trial(trials.Behaviour.NOT_LOADED, "no kernel")
-    without_kernel = Today(gone, [in_onnx.NO_KERNEL.said()], "RandomUniform")
+    without_kernel = Today(gone, [known_in_onnx.NO_KERNEL.said()], "RandomUniform")
     assert without_kernel.sentences[0].text == "does not load: no kernel"
 
 

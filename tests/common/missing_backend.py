@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from onnx_philox.onnxruntime import _python_backend
+from onnx_philox.onnxruntime import _python_onnxruntime
 
 # On an older Python its absence is a mistake, and the tests fail.
-_ERROR = _python_backend.unavailable()
-REASON = str(_ERROR) if _ERROR and not _python_backend.HAS_EXTENSIONS else None
+_ERROR = _python_onnxruntime.unavailable()
+REASON = str(_ERROR) if _ERROR and not _python_onnxruntime.HAS_EXTENSIONS else None
 
 
 def is_missing(runtime: str, backend: str) -> bool:

@@ -127,7 +127,7 @@ REFUSED = "RandomGenerator: input 'shape' must be dimensions of 0 or more: got \
 
 def assert_no_run_is_remembered() -> None:
     """The Python ops keep what a run refused until it ends."""
-    ops = sys.modules.get("onnx_philox.onnxruntime._python_ops")
+    ops = sys.modules.get("onnx_philox.onnxruntime._onnxruntime_ops")
     assert ops is None or len(ops.REFUSALS) == 0
 
 

@@ -158,7 +158,7 @@ MEGABYTES = 96
 PLANS = """
 import sys
 from pathlib import Path
-from onnx_philox.onnxruntime import _native_backend
+from onnx_philox.onnxruntime import _native_onnxruntime
 
 def memory(field):
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -166,11 +166,11 @@ def memory(field):
     return int(kilobytes)
 
 _, path, warm, how = sys.argv
-_native_backend.plan(warm, None)
+_native_onnxruntime.plan(warm, None)
 given = Path(path).read_bytes() if how == "bytes" else path
 Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
 before = memory("VmRSS")
-plan = _native_backend.plan(given, None)
+plan = _native_onnxruntime.plan(given, None)
 print(memory("VmHWM") - before)
 assert plan.model is given
 """

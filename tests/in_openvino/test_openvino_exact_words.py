@@ -15,7 +15,7 @@ from openvino import opset16 as op
 
 from onnx_philox import TorchState, reference, row_states
 from onnx_philox._contract import openvino_plugin
-from onnx_philox.openvino import _native_backend, random_dropout, random_generator
+from onnx_philox.openvino import _native_openvino, random_dropout, random_generator
 from tests.common.cases import assert_same_bits
 from tests.common.half_precision import differing, selects_exactly
 from tests.common.openvino_models import parameter
@@ -589,7 +589,7 @@ def test_words_chosen_behind_a_logical_node_are_exact_or_refused(
     for backend in ("native", "python"):
         if backend == "python":
             no_library = functools.partial(ImportError, "not for this test")
-            monkeypatch.setattr(_native_backend, "unavailable", no_library)
+            monkeypatch.setattr(_native_openvino, "unavailable", no_library)
         if is_exact:
             random_generator(chosen, [5])
             continue
@@ -662,5 +662,5 @@ def test_what_is_not_exact_is_refused_in_the_same_words(
     # The list of what is allowed is each language's own table.
     assert f": got {given}. " in native
     assert "Make the whole state a model input" in native
-    monkeypatch.setattr(_native_backend, "unavailable", lambda: ImportError("not for this test"))
+    monkeypatch.setattr(_native_openvino, "unavailable", lambda: ImportError("not for this test"))
     assert refusal(build) == native

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files import without_weights
-from onnx_philox._models.graphs import STANDARD_DOMAINS, source
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, source
 
 _NUMBERS = {
     "value_float": np.float32,

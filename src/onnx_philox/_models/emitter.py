@@ -11,7 +11,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 
 # From this opset on operators broadcast. ONNX Runtime has few operators of older opsets, and no Add
 # among them.
@@ -35,7 +35,7 @@ class Names:
     def __init__(self, model: ir.Model) -> None:
         self._taken: set[str | None] = set()
         for graph in model.graphs():
-            self._taken.update(value.name for value in graphs.values(graph))
+            self._taken.update(value.name for value in onnx_graphs.values(graph))
             self._taken.update(node.name for node in graph)
 
     def new(self, name: str) -> str:

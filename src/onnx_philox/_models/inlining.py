@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from onnx_philox._contract import checks
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
 
 # Exporters that make a function of each operator come to some thousands. The time that onnx-ir
@@ -132,7 +132,7 @@ def _rename(model: ir.Model, holding: set[ir.OperatorIdentifier]) -> None:
     for identifier in sorted(holding):
         function = model.functions[identifier]
         for graph in (function.graph, *function.subgraphs()):
-            for value in list(graphs.values(graph)):
+            for value in list(onnx_graphs.values(graph)):
                 if not value.name:
                     continue
                 name = names.unique(value.name)

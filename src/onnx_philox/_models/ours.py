@@ -15,7 +15,7 @@ from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import ALIGNMENT, DOMAIN, MAX_RANK, OPERATORS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_ONNX, ElementType
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class CheckedNode:
 
 def of_model(model: ir.Model) -> Iterator[ir.Node]:
     """The nodes of the domain, also those in branches and loops."""
-    return (node for node, _ in graphs.walk(model.graph) if node.domain == DOMAIN)
+    return (node for node, _ in onnx_graphs.walk(model.graph) if node.domain == DOMAIN)
 
 
 def checked_node(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> CheckedNode:

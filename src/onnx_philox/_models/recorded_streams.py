@@ -21,7 +21,7 @@ from onnx_philox._contract.streams import (
     states_among,
 )
 from onnx_philox._models import ours
-from onnx_philox._models.graphs import subgraphs, walk
+from onnx_philox._models.onnx_graphs import subgraphs, walk
 
 
 def streams_of(model: ir.Model) -> Streams | None:

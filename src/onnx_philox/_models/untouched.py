@@ -17,7 +17,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._files import tensors
-from onnx_philox._models.graphs import subgraphs
+from onnx_philox._models.onnx_graphs import subgraphs
 from onnx_philox._models.readable import readable
 
 

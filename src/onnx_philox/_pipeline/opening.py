@@ -195,7 +195,7 @@ def _said_by(seen: AnyLook, what: str) -> Served:
 
 
 def _said_by_onnx(seen: OnnxLook, what: str) -> Served:
-    from onnx_philox._models.graphs import label
+    from onnx_philox._models.onnx_graphs import label
     from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
 
     graph = seen.graph

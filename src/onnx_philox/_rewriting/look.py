@@ -363,9 +363,9 @@ class OpenvinoLook(ModelLook):
 
     def metadata(self, key: str) -> str | None:
         """A property that a rewrite wrote into the model, or into the ONNX model that it was."""
-        from onnx_philox._openvino_models import graphs
+        from onnx_philox._openvino_models import openvino_graphs
 
-        return graphs.metadata(self.model, key)
+        return openvino_graphs.metadata(self.model, key)
 
     @property
     def has_seed(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from onnx_philox._contract.generators import registered
-from onnx_philox._models.graphs import KEY_MAKERS
+from onnx_philox._models.onnx_graphs import KEY_MAKERS
 
 # Words that only the names of random operators contain.
 _RANDOM_WORDS = {

@@ -26,7 +26,7 @@ from onnx_philox._files.drawn_outputs import name_of_mask
 from onnx_philox._files.given import Given
 from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_models import arrays as ov_arrays
-from onnx_philox._openvino_models import graphs, requests
+from onnx_philox._openvino_models import openvino_graphs, requests
 from onnx_philox._openvino_models.ports import input_names, output_names
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
@@ -198,7 +198,7 @@ class OpenvinoModel(models.LoadedModel):
             model = asked.read
             if model is None:
                 model = read_by_core(core, given, None if given.is_file else given.proto)
-            _check_standard(given, graphs.metadata(model, STANDARD), precision)
+            _check_standard(given, openvino_graphs.metadata(model, STANDARD), precision)
         else:
             _check_standard(given, served.standard, precision)
             core = new_core(options.backend)
@@ -309,7 +309,7 @@ def compile_model(
     core: ov.Core, model: ov.Model, device: str, config: Mapping[str, Any]
 ) -> ov.CompiledModel:
     """Compiles a model, one of standard nodes at the precision that they are made for."""
-    if graphs.metadata(model, STANDARD) is not None:
+    if openvino_graphs.metadata(model, STANDARD) is not None:
         config = {**config, PRECISION: made.PRECISION}
     from onnx_philox import openvino
 

@@ -18,7 +18,7 @@ import onnx_ir as ir
 from onnx import defs, shape_inference, version_converter
 
 from onnx_philox._contract import checks, shown
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._standard.builder import OPSET
@@ -39,7 +39,7 @@ _FAILURES = (RuntimeError, version_converter.ConvertError, shape_inference.Infer
 
 def is_changed(node: ir.Node, opset: int) -> bool:
     """Whether an operator of ONNX is another one in the raised opset, or is unknown."""
-    if node.domain not in graphs.STANDARD_DOMAINS or opset >= OPSET:
+    if node.domain not in onnx_graphs.STANDARD_DOMAINS or opset >= OPSET:
         return False
     first_altered = _ALTERED.get(node.op_type, 0)
     if node.op_type in _SAME and opset >= first_altered:
@@ -62,24 +62,24 @@ def raise_opset(model: ir.Model, owner: str) -> None:
     Warns:
         UserWarning: Nodes were rewritten.
     """
-    given = graphs.onnx_opset_of(model.opset_imports)
+    given = onnx_graphs.onnx_opset_of(model.opset_imports)
     if given >= OPSET:
         return
-    changed = [node for node, _ in graphs.walk(model.graph) if is_changed(node, given)]
+    changed = [node for node, _ in onnx_graphs.walk(model.graph) if is_changed(node, given)]
     for node in changed:
         if given < _ALTERED.get(node.op_type, 0):
-            problem = f"would change what {graphs.label(node)} computes"
+            problem = f"would change what {onnx_graphs.label(node)} computes"
             _refuse(given, owner, problem)
         masks = node.outputs[1:]
-        has_mask = node.op_type == "Dropout" and any(map(graphs.is_wanted, masks))
+        has_mask = node.op_type == "Dropout" and any(map(onnx_graphs.is_wanted, masks))
         if has_mask and given < _MASK_OF_TRUE:
-            problem = f"would change the mask of {graphs.label(node)}"
+            problem = f"would change the mask of {onnx_graphs.label(node)}"
             _refuse(given, owner, problem)
     count: dict[str, int] = {}
     if changed:
         count = _replace(model, changed, given, owner)
 
-    for domain in graphs.STANDARD_DOMAINS:
+    for domain in onnx_graphs.STANDARD_DOMAINS:
         if domain in model.opset_imports:
             model.opset_imports[domain] = OPSET
     if count:
@@ -109,7 +109,7 @@ def _replace(
                 alone = _excerpt([node], opset, types)
                 _convert(alone)
             except _FAILURES:
-                problem = f"cannot raise {graphs.label(node)} to {OPSET}"
+                problem = f"cannot raise {onnx_graphs.label(node)} to {OPSET}"
                 _refuse(opset, owner, problem)
         raise
     count: Counter[str] = Counter()
@@ -223,7 +223,7 @@ def _put(
     for name, theirs in zip(before.output, node.outputs, strict=True):
         ours = values[name]
         if ours is not None:
-            graphs.take_over(ours, theirs)
+            onnx_graphs.take_over(ours, theirs)
     node.prepend(nodes)
     for new in nodes:
         # onnx-ir names nodes that have no name.
@@ -232,7 +232,7 @@ def _put(
     last.name = node.name
     last.doc_string = node.doc_string
     last.metadata_props.update(node.metadata_props)
-    graphs.remove(node)
+    onnx_graphs.remove(node)
 
 
 def _refuse(opset: int, owner: str, problem: str) -> NoReturn:

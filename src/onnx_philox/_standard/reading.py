@@ -11,8 +11,8 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._models.inlining import inline
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset

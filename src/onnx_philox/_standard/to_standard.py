@@ -15,7 +15,7 @@ from onnx_philox._contract.refusal import door
 from onnx_philox._files.given import ONNX, Form, Given, InMemory
 from onnx_philox._files.model_file import ModelFile
 from onnx_philox._files.tensors import misread_by_openvino
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.ours import inputs_of
 from onnx_philox._models.recorded_streams import read_input
@@ -204,7 +204,7 @@ def _converted(
     names = (taken.unique(f"p{i:x}") for i in itertools.count())
     library = None
     if target.has_functions:
-        opset = graphs.onnx_opset_of(model.opset_imports)
+        opset = onnx_graphs.onnx_opset_of(model.opset_imports)
         library = Library(opset)
 
     def builder() -> Builder:
@@ -244,7 +244,7 @@ def _replace(
     declared = zip(draw.operator.outputs, node.outputs, strict=False)
     needs_state = False
     for output, value in declared:
-        if output.is_state and graphs.is_wanted(value):
+        if output.is_state and onnx_graphs.is_wanted(value):
             needs_state = True
     outputs = emitting.emit(
         b,
@@ -255,6 +255,6 @@ def _replace(
     )
     for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:
-            graphs.take_over(ours, theirs)
+            onnx_graphs.take_over(ours, theirs)
     node.prepend(b.nodes)
-    graphs.remove(node)
+    onnx_graphs.remove(node)

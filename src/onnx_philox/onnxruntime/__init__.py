@@ -26,7 +26,7 @@ _versions.check_version("onnxruntime", _runtime.__version__)
 
 # ruff: noqa: E402
 from onnx_philox.onnxruntime._feeds import RefusalText
-from onnx_philox.onnxruntime._native_backend import library_path, register
+from onnx_philox.onnxruntime._native_onnxruntime import library_path, register
 from onnx_philox.onnxruntime._session import BACKENDS as BACKENDS
 from onnx_philox.onnxruntime._session import InferenceSession
 

@@ -17,7 +17,7 @@ from onnxruntime_extensions import get_library_path
 
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._contract.types import I64, U32
-from onnx_philox.onnxruntime import _python_ops, _trial
+from onnx_philox.onnxruntime import _onnxruntime_ops, _trial
 
 _log = logging.getLogger("onnx_philox")
 _STRING = 8  # in onnx.TensorProto.DataType
@@ -65,8 +65,8 @@ def _try_python_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
     op = RANDOM_GENERATOR
     return _trial.try_node(
         options,
-        _python_ops.DOMAIN,
-        _python_ops.python_op(op, U32, {}).name,
+        _onnxruntime_ops.DOMAIN,
+        _onnxruntime_ops.python_op(op, U32, {}).name,
         [("run", I64.onnx), ("state", U32.onnx), ("shape", I64.onnx)],
         [("bits", U32.onnx), ("next_state", U32.onnx)],
         **{a.name: a.default for a in op.attributes if a.default is not None},

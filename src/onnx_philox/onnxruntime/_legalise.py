@@ -1,6 +1,6 @@
 """Rewrites a copy of a model so that Python ops can run it.
 
-Every node of the domain becomes one of `_python_ops`: it gets all optional inputs, outputs and
+Every node of the domain becomes one of `_onnxruntime_ops`: it gets all optional inputs, outputs and
 attributes, casts for inputs of types that no Python op has, and the run's number as its first
 input. This module also makes all checks that are possible at load. It never changes the user's
 model.
@@ -24,7 +24,7 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, Input, Operator, Role
 from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Names
-from onnx_philox.onnxruntime import _extension_options, _python_ops, _source, _surgery
+from onnx_philox.onnxruntime import _extension_options, _onnxruntime_ops, _source, _surgery
 from onnx_philox.onnxruntime._plan import SessionPlan
 from onnx_philox.onnxruntime._python_plan import PythonPlan
 
@@ -65,7 +65,7 @@ def plan(source: Any, options: ort.SessionOptions | None) -> SessionPlan:
     graph = opened.model.graph
     read = set()
     for node in graph.all_nodes():
-        if node.domain == _python_ops.DOMAIN:
+        if node.domain == _onnxruntime_ops.DOMAIN:
             read |= {value.name for value in node.inputs if value is not None}
     own = {value.name for value in graph.inputs if value.name}
     own.discard(run_input)
@@ -98,7 +98,7 @@ class _Rewriter:
                 ours.declare_output_types(node)
             ShapeInferencePass()(self._model)
         self._graph.opset_imports.setdefault("", 17)
-        self._graph.opset_imports[_python_ops.DOMAIN] = 1
+        self._graph.opset_imports[_onnxruntime_ops.DOMAIN] = 1
         self._graph.inputs.append(self._run)
         for node in nodes:
             self._rewrite_node(node)
@@ -118,13 +118,13 @@ class _Rewriter:
             types[op.type_input.name] = values
         self._check_type(op, values)
         for declared in op.inputs:
-            allowed = _python_ops.types_of(declared, values)
+            allowed = _onnxruntime_ops.types_of(declared, values)
             if types[declared.name] is None and len(allowed) > 1:
                 self._refuse_unknown(op, declared, allowed)
         dimensions = checked.dimensions()
         if dimensions is not None:
             checks.check_memory(op, dimensions, values, is_copied=True)
-        python = _python_ops.python_op(op, values, types)
+        python = _onnxruntime_ops.python_op(op, values, types)
         generator = alignment.generator_of(attributes)
         state, with_state = generator.left_out(attributes)
         if "state" not in inputs:
@@ -143,11 +143,11 @@ class _Rewriter:
                 given = self._left_out(python, declared, state)
             node.replace_input_with(index, given)
         node.resize_outputs(len(op.outputs))
-        if _python_ops.carried(op, values) is not values:
+        if _onnxruntime_ops.carried(op, values) is not values:
             self._cast_back(node, values)
         for output in node.outputs:
             self._shield(node, output)
-        node.domain = _python_ops.DOMAIN
+        node.domain = _onnxruntime_ops.DOMAIN
         node.op_type = python.name
         for name, value in attributes.items():
             make = ir.AttrString if isinstance(value, str) else ir.AttrInt64
@@ -196,8 +196,8 @@ class _Rewriter:
             output.shape = ir.Shape([None] * len(output.shape))
 
     def _check_type(self, op: Operator, values: ElementType) -> None:
-        if not _python_ops.can_carry(_python_ops.carried(op, values)):
-            names = [type_.name for type_ in op.output_types if _python_ops.can_carry(type_)]
+        if not _onnxruntime_ops.can_carry(_onnxruntime_ops.carried(op, values)):
+            names = [type_.name for type_ in op.output_types if _onnxruntime_ops.can_carry(type_)]
             carried = ", ".join(names)
             raise ort_state.NotImplemented(
                 f"{op.name}: attribute {OUTPUT_TYPE!r} must be one of {carried} with "
@@ -213,7 +213,7 @@ class _Rewriter:
     ) -> NoReturn:
         carried = []
         for type_ in allowed:
-            if _python_ops.can_carry(_python_ops.carried(op, type_)):
+            if _onnxruntime_ops.can_carry(_onnxruntime_ops.carried(op, type_)):
                 carried.append(type_.name)
         types = " or ".join(carried)
         raise ort_state.NotImplemented(
@@ -247,7 +247,7 @@ class _Rewriter:
 
     def _left_out(
         self,
-        python: _python_ops.PythonOp,
+        python: _onnxruntime_ops.PythonOp,
         declared: Input,
         state: NDArray[np.uint32],
     ) -> ir.Value:
@@ -264,4 +264,4 @@ class _Rewriter:
         return self._absent[key]
 
     def _new_name(self, name: str) -> str:
-        return self._names.unique(f"{_python_ops.DOMAIN}.{name}")
+        return self._names.unique(f"{_onnxruntime_ops.DOMAIN}.{name}")

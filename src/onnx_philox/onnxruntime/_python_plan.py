@@ -1,10 +1,10 @@
 """How a session runs a model with Python ops.
 
 The limits of PyOps shape this package's modules: `_legalise` rewrites a copy of the model to
-operators that PyOps can implement, `_python_ops` implements them, `_extension_options` registers
-them on SessionOptions, and this module connects them to a session. A Python exception in a PyOp
-would end the process, so every run carries a number as a hidden graph input; the operators record
-their refusals under it, and the session raises them after the run.
+operators that PyOps can implement, `_onnxruntime_ops` implements them, `_extension_options`
+registers them on SessionOptions, and this module connects them to a session. A Python exception in
+a PyOp would end the process, so every run carries a number as a hidden graph input; the operators
+record their refusals under it, and the session raises them after the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.refusal import refuse
-from onnx_philox.onnxruntime import _extension_options, _feeds, _python_ops
+from onnx_philox.onnxruntime import _extension_options, _feeds, _onnxruntime_ops
 from onnx_philox.onnxruntime._plan import SessionPlan, SessionRun
 
 
@@ -46,7 +46,7 @@ class PythonPlan(SessionPlan):
         inputs = [given[name] for name in self.copied if name in given]
         size = sum(_feeds.bytes_of(value) for value in inputs)
         try:
-            _python_ops.leave_room(size)
+            _onnxruntime_ops.leave_room(size)
         except MemoryError:
             what = f"the inputs {', '.join(sorted(self.copied))}"
             allowed = "small enough for a copy, which Python operators take, in the memory here"
@@ -64,7 +64,7 @@ class PythonPlan(SessionPlan):
             if own:
                 options.terminate = True
 
-        number = _python_ops.REFUSALS.open(stop)
+        number = _onnxruntime_ops.REFUSALS.open(stop)
         array = np.array(number, np.int64)
         hidden = dict.fromkeys(self.hidden_inputs, array)
         return PythonRun(options, hidden, number)
@@ -82,7 +82,7 @@ class PythonRun(SessionRun):
 
     def check(self) -> None:
         """Raises what an operator refused, as ONNX Runtime's exception for bad arguments."""
-        refused = _python_ops.REFUSALS.close(self.number)
+        refused = _onnxruntime_ops.REFUSALS.close(self.number)
         if isinstance(refused, (TypeError, ValueError)):
             text = str(refused)
             raise _runtime_errors.refused(text, ort_state.InvalidArgument) from refused

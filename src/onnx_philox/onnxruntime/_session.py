@@ -15,7 +15,7 @@ from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract import given_arrays
 from onnx_philox._contract.feeds import takes_one_number, title
 from onnx_philox._contract.refusal import RefusalError, RefusedInputError, refuse
-from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
+from onnx_philox.onnxruntime import _feeds, _native_onnxruntime, _python_onnxruntime
 from onnx_philox.onnxruntime._plan import SessionPlan, SessionRun
 from onnx_philox.onnxruntime._values import BFLOAT16, from_ort_value, to_ort_value
 
@@ -48,7 +48,7 @@ class SessionBackend(_backends.Backend, Protocol):
 BACKENDS: dict[
     str,
     SessionBackend,
-] = {"native": _native_backend, "python": _python_backend}
+] = {"native": _native_onnxruntime, "python": _python_onnxruntime}
 """Best first."""
 
 
@@ -350,7 +350,7 @@ def _check_cuda(
     providers: Sequence[Any] | None,
     options: ort.SessionOptions | None,
 ) -> None:
-    _native_backend.check_cuda(_OWNER, cuda)
+    _native_onnxruntime.check_cuda(_OWNER, cuda)
     # Before 1.22, ONNX Runtime's options have no providers.
     is_by_options = not providers and getattr(options, "has_providers", bool)()
     if not cuda or is_by_options:

@@ -35,11 +35,11 @@ _ = _runtime.Tensor(np.zeros((), np.float32)).data
 
 # ruff: noqa: E402
 from onnx_philox._contract.refusal import refuse, shown
-from onnx_philox.openvino import _factories, _native_backend, _python_backend
+from onnx_philox.openvino import _factories, _native_openvino, _python_openvino
 from onnx_philox.openvino._compiling import compile_model
 from onnx_philox.openvino._factories import *  # noqa: F403
 from onnx_philox.openvino._genai import genai_generator
-from onnx_philox.openvino._native_backend import library_path
+from onnx_philox.openvino._native_openvino import library_path
 from onnx_philox.openvino._stateful import make_stateful
 
 __all__ = ["compile_model", "genai_generator", "library_path", "make_stateful"]
@@ -65,7 +65,7 @@ class _CoreBackend(_backends.Backend, Protocol):
         """Adds the operators and their conversion from ONNX."""
 
 
-BACKENDS: dict[str, _CoreBackend] = {"native": _native_backend, "python": _python_backend}
+BACKENDS: dict[str, _CoreBackend] = {"native": _native_openvino, "python": _python_openvino}
 """Best first."""
 
 

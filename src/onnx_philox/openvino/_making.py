@@ -17,9 +17,9 @@ from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.types import ElementType
 from onnx_philox._numbers import call
 from onnx_philox._openvino_models import arrays
-from onnx_philox.openvino import _native_backend
+from onnx_philox.openvino import _native_openvino
 from onnx_philox.openvino._narrowing import types_of, with_wide_shape
-from onnx_philox.openvino._python_ops import OPS
+from onnx_philox.openvino._openvino_ops import OPS
 
 
 def make(op: Operator, arguments: Mapping[str, Any]) -> ov.Node:
@@ -39,7 +39,7 @@ def make(op: Operator, arguments: Mapping[str, Any]) -> ov.Node:
     present = [i for i in op.inputs if i.role is not Role.STATE or given[i.name] is not None]
     inputs = [_input(op, declared, given[declared.name], values) for declared in present]
     inputs = with_wide_shape(op, inputs)
-    if _native_backend.unavailable() is None:
+    if _native_openvino.unavailable() is None:
         try:
             node = _native_factory().create(op.name, inputs, complete)
         except RuntimeError as error:
@@ -71,5 +71,5 @@ def _input(
 @cache
 def _native_factory() -> NodeFactory:
     factory = NodeFactory()
-    factory.add_extension(_native_backend.library_path())
+    factory.add_extension(_native_openvino.library_path())
     return factory

@@ -20,7 +20,7 @@ from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import is_ours, state_of
+from onnx_philox._openvino_models.openvino_graphs import is_ours, state_of
 from onnx_philox._openvino_models.upstream import Upstream
 from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE
 
@@ -62,7 +62,7 @@ def read_wide(node: Any, known: dict[str, bool] | None) -> dict[str, bool]:
     Not the `shape` of booleans: by its type the node knows when the plugin turns them into u8.
 
     Args:
-        node: The node, one of `_python_ops`.
+        node: The node, one of `_openvino_ops`.
         known: What was returned before; None if the node is still the model's.
 
     Returns:

@@ -19,7 +19,7 @@ from onnx_philox._command import paths
 from onnx_philox._command.inspect import noise_inputs, probes, rest, search, standard, trials
 from onnx_philox._command.inspect.inspection_page import write_page
 from onnx_philox._command.inspect.inspection_printed import Inspection
-from onnx_philox._command.inspect.known import in_onnx, met_nodes
+from onnx_philox._command.inspect.known import known_in_onnx, met_nodes
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.types import BY_ONNX
@@ -76,8 +76,8 @@ def inspect_model(
     rewritten = search.rewritten_in(model, surveyed)
     drawn = [met_nodes.Met(each.node, each.record, type_of) for each in surveyed.nodes]
     among = met_nodes.MetNodes(drawn)
-    subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
-    factors = [in_onnx.negative_factor(met.node, type_of) for met in drawn]
+    subtracted = [known_in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
+    factors = [known_in_onnx.negative_factor(met.node, type_of) for met in drawn]
     tried = []
     for met, (is_subtracted, _), factor in zip(drawn, subtracted, factors, strict=True):
         follower = probes.behind(is_subtracted=is_subtracted, factor=factor)
@@ -168,7 +168,7 @@ def _known(
         found = list(trial.known)
         found += trials.frozen(runtime.name, trial, *subtracted)
         if is_drawn or trial.behaviour is trials.Behaviour.NOT_LOADED:
-            found += in_onnx.said(met, among, runtime.name, is_drawn=is_drawn)
+            found += known_in_onnx.said(met, among, runtime.name, is_drawn=is_drawn)
         known[runtime.name] = tuple(found)
     return known
 
@@ -192,7 +192,7 @@ def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Tria
         function = node.record.function
         reason = f"the node is in the function {function} of the model"
         key = f"{probe.key} in {function}"
-        return _not_loaded(key, probe, reason, runtimes, by=in_onnx.IN_FUNCTION.seen_in)
+        return _not_loaded(key, probe, reason, runtimes, by=known_in_onnx.IN_FUNCTION.seen_in)
     return probe.key
 
 

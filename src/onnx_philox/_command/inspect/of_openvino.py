@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnx_philox._command import inside_model, refusals
 from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
 from onnx_philox._command.inspect.inspection_printed import Inspection
-from onnx_philox._command.inspect.known import in_openvino
+from onnx_philox._command.inspect.known import known_in_ir
 from onnx_philox._command.inspect.known.merged_in_ir import MergedZeros
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import behind
@@ -46,8 +46,8 @@ def inspect(seen: OpenvinoLook, *, shows_all: bool, progress: Progress) -> Inspe
     unchanged = model.clone()
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
-    subtracted = [in_openvino.subtracted(each.node) for each in surveyed.nodes]
-    factors = [in_openvino.negative_factor(each.node) for each in surveyed.nodes]
+    subtracted = [known_in_ir.subtracted(each.node) for each in surveyed.nodes]
+    factors = [known_in_ir.negative_factor(each.node) for each in surveyed.nodes]
     tried = []
     for each, place, factor in zip(surveyed.nodes, subtracted, factors, strict=True):
         follower = behind(is_subtracted=place.is_so, factor=factor)
@@ -113,7 +113,7 @@ def _known(
     among: MergedZeros,
     key: str,
     runtimes: Sequence[trials.Trials],
-    place: in_openvino.Subtracted,
+    place: known_in_ir.Subtracted,
 ) -> dict[str, tuple[Said, ...]]:
     """What each runtime is known to do with a node, by its name."""
     known = {}
@@ -122,9 +122,9 @@ def _known(
         found = list(trial.known)
         found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
         if trial.behaviour not in trials.UNDRAWN:
-            found += in_openvino.said(node, record, among)
+            found += known_in_ir.said(node, record, among)
         if trial.behaviour is trials.Behaviour.NOT_LOADED:
-            found += in_openvino.said_of_unloaded(node)
+            found += known_in_ir.said_of_unloaded(node)
         known[runtime.name] = tuple(found)
     return known
 

@@ -22,7 +22,7 @@ from onnx_philox import openvino as factories
 from onnx_philox._command.inspect.probes import COUNT, Behind, Probe, feed_of
 from onnx_philox._contract.operators import OPERATORS, Role
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import constant, dimensions, is_ours, seeds_of
+from onnx_philox._openvino_models.openvino_graphs import constant, dimensions, is_ours, seeds_of
 
 _CLASSES = 8
 

@@ -18,7 +18,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, is_wanted
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of
 

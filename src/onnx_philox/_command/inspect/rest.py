@@ -17,7 +17,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.without_weights import LARGE
-from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, is_wanted, opset_of
+from onnx_philox._models.onnx_graphs import KEY_MAKERS, STANDARD_DOMAINS, is_wanted, opset_of
 from onnx_philox._models.ours import of_model
 from onnx_philox._rewriting.in_onnx.inferred_types import Types, clone_of
 from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes

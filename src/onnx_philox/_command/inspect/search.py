@@ -11,7 +11,7 @@ from onnx_philox._command import refusals
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE, Streams, of_rewrites
-from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import of_model, seed_of
 from onnx_philox._models.recorded_streams import kept_among
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions

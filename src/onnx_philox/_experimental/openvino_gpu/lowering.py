@@ -22,7 +22,7 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
 from onnx_philox._experimental.openvino_gpu.gpu_layers import DrawLayer, PhiloxNext, draw
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import is_ours, walk
+from onnx_philox._openvino_models.openvino_graphs import is_ours, walk
 from onnx_philox._openvino_models.upstream import Upstream
 
 NAME = "openvino.compile_model"

@@ -14,7 +14,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.generators import of_words, the_named
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
 from onnx_philox._models.recorded_streams import kept_among, read_states, sources_of
@@ -44,11 +44,11 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
             seed_of(node, name)
     kept_nodes = kept_among(model, stateful)
     kept = tuple(
-        KeptSeeds(graphs.label(node), seed_of(node, "global_seed"), seed_of(node, "op_seed"))
+        KeptSeeds(onnx_graphs.label(node), seed_of(node, "global_seed"), seed_of(node, "op_seed"))
         for node in kept_nodes
     )
     numbered = [node for node in stateful if node not in kept_nodes]
-    streams = {seed_of(node, "op_seed"): graphs.label(node) for node in numbered}
+    streams = {seed_of(node, "op_seed"): onnx_graphs.label(node) for node in numbered}
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
@@ -81,7 +81,7 @@ def counts_runs(model: ir.Model) -> bool:
     following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
     if not following:
         return False
-    node = graphs.source(following[0]).producer()
+    node = onnx_graphs.source(following[0]).producer()
     if node is None or node.op_type != "Add":
         return False
     added = [value for value in node.inputs if value is not None]
@@ -89,7 +89,7 @@ def counts_runs(model: ir.Model) -> bool:
         # Of an IR version before 4 a constant is an input, too.
         given = steps.const_value
         numbers = _words(steps) if given is None else given.numpy()
-        if are_runs(numbers) and graphs.source(words).name == STATE:
+        if are_runs(numbers) and onnx_graphs.source(words).name == STATE:
             return True
     return False
 
@@ -99,7 +99,7 @@ def _state(model: ir.Model) -> ir.Value | None:
     found = [
         value
         for graph in model.graphs()
-        for value in graphs.values(graph)
+        for value in onnx_graphs.values(graph)
         if value.name in (STATE, NEXT_STATE)
     ]
     state = next((value for value in found if value.name == STATE), None)

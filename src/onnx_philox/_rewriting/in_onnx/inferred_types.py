@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._models.constants import constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, opset_of
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import (
     declared_type,

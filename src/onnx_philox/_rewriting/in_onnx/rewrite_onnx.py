@@ -12,7 +12,7 @@ from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import PHILOX
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.recorded_streams import (
     names_of_batch,
@@ -146,7 +146,7 @@ def _replace(
     recorded: Recorded[ir.Value],
     plan: order.Plan[Replaceable, Batch],
 ) -> None:
-    graphs.import_onnx(model)
+    onnx_graphs.import_onnx(model)
     seeded = [node for node in plan.nodes if node.seeds]
     kept = [stream_of(node.site.node, TENSORFLOW) for node in seeded]
     drawn = [value for node in plan.nodes for value in node.last.outputs]

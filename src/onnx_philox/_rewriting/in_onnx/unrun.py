@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files import external_data, tensors
-from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, label, opset_of
+from onnx_philox._models.onnx_graphs import KEY_MAKERS, STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import inferred_types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,

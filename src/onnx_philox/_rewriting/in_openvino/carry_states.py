@@ -17,7 +17,7 @@ from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
 from onnx_philox._contract.state import run_words
 from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import Owner
+from onnx_philox._openvino_models.openvino_graphs import Owner
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_openvino.openvino_earlier import Recorded
 from onnx_philox._rewriting.in_openvino.prove_openvino_rows import Batch

@@ -17,7 +17,12 @@ from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, STATE_WORDS
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BOOL, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import awaits_state, dimensions, metadata, state_of
+from onnx_philox._openvino_models.openvino_graphs import (
+    awaits_state,
+    dimensions,
+    metadata,
+    state_of,
+)
 from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._rewriting.drawn_inputs import (
     ASKED_SHAPES,

@@ -8,7 +8,7 @@ from openvino import opset8
 
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._openvino_models.graphs import is_ours
+from onnx_philox._openvino_models.openvino_graphs import is_ours
 
 
 def shape_of_drawn(node: ov.Node) -> ov.PartialShape:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import openvino as ov
 
-from onnx_philox._openvino_models import graphs
+from onnx_philox._openvino_models import openvino_graphs
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_openvino import openvino_patterns, replacements
 from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import drawn_input_number
@@ -31,12 +31,19 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     draw that is made of several nodes the first is listed. With `keep_seeds` uniform numbers keep
     their own seeds.
     """
-    sites = [site_of(node, owners) for node, owners in graphs.walk(model) if _is_random(node)]
+    sites = []
+    for node, owners in openvino_graphs.walk(model):
+        if _is_random(node):
+            sites.append(site_of(node, owners))
     sites.sort(key=_order)
     read = [_read(site, keep_seeds=keep_seeds) for site in sites]
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
-    others = (each for each in read if isinstance(each, UniformNode) and each.seeds is None)
-    normals = openvino_patterns.normals(u for u in others if not graphs.awaits_state(u.site.node))
+    others = []
+    for each in read:
+        if isinstance(each, UniformNode) and each.seeds is None:
+            if not openvino_graphs.awaits_state(each.site.node):
+                others.append(each)
+    normals = openvino_patterns.normals(others)
     found: list[Found] = []
     covered: set[str] = set()
     for site, each in zip(sites, read, strict=True):
@@ -66,7 +73,7 @@ def _of_one(uniform: UniformNode) -> NewDraw:
         if draw is None:
             return uniform.draw()
         return replace(draw, seeds=uniform.seeds)
-    if draw is None and not graphs.awaits_state(uniform.site.node):
+    if draw is None and not openvino_graphs.awaits_state(uniform.site.node):
         # A module's own integers are rounded floats, as in its file of ONNX.
         draw = openvino_patterns.integers(uniform)
     return draw or uniform.draw()
@@ -74,11 +81,11 @@ def _of_one(uniform: UniformNode) -> NewDraw:
 
 def _is_random(node: ov.Node) -> bool:
     kind = node.get_type_name()
-    if graphs.opset_of(node) is not None:
+    if openvino_graphs.opset_of(node) is not None:
         return kind in RANDOM_OPERATORS
-    if graphs.is_ours(node):
-        return graphs.lacks_state(node) or (
-            graphs.awaits_state(node) and not graphs.is_shape_alone(node)
+    if openvino_graphs.is_ours(node):
+        return openvino_graphs.lacks_state(node) or (
+            openvino_graphs.awaits_state(node) and not openvino_graphs.is_shape_alone(node)
         )
     return randomness_of(kind) is not None
 
@@ -93,7 +100,7 @@ def _order(site: Site) -> tuple[int, int]:
     number = drawn_input_number(site.node)
     if number is not None:
         return 3, number
-    if graphs.awaits_state(site.node):
+    if openvino_graphs.awaits_state(site.node):
         return 1, int(site.node.get_attributes()["op_seed"])
     return 2, 0
 
@@ -103,13 +110,13 @@ def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
     node = site.node
     kind = node.get_type_name()
     try:
-        if graphs.lacks_state(node):
+        if openvino_graphs.lacks_state(node):
             return replacements.without_state(site)
-        if graphs.is_ours(node) and kind != _UNIFORM:
+        if openvino_graphs.is_ours(node) and kind != _UNIFORM:
             return replacements.awaiting(site)
-        if graphs.is_ours(node):
+        if openvino_graphs.is_ours(node):
             replacements.refuse_wide_bernoulli(site)
-        elif graphs.opset_of(node) is None:
+        elif openvino_graphs.opset_of(node) is None:
             given = f"{kind}, {randomness_of(kind)}"
             allowed = f"a random operator of OpenVINO ({', '.join(RANDOM_OPERATORS)})"
             remedy = "Convert the model with one of these"

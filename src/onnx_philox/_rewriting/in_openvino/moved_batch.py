@@ -13,7 +13,7 @@ from openvino import opset8
 
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._openvino_models.graphs import constant, state_of
+from onnx_philox._openvino_models.openvino_graphs import constant, state_of
 from onnx_philox._rewriting.places import Place
 
 

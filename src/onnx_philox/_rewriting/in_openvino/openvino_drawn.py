@@ -9,7 +9,7 @@ import openvino as ov
 
 from onnx_philox._contract.declaration import Input, Role
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._openvino_models.graphs import is_ours
+from onnx_philox._openvino_models.openvino_graphs import is_ours
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.drawing import DrawnShape

@@ -19,7 +19,7 @@ from onnx_philox._contract.streams import (
     next_name,
     states_among,
 )
-from onnx_philox._openvino_models import arrays, graphs
+from onnx_philox._openvino_models import arrays, openvino_graphs
 from onnx_philox._rewriting import recorded
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.recorded import are_runs
@@ -35,7 +35,7 @@ class Ours:
     """A node of this package, and what it draws."""
 
     node: ov.Node
-    owners: tuple[graphs.Owner, ...]
+    owners: tuple[openvino_graphs.Owner, ...]
     stream: Stream
     generator: Generator
     """The generator by which it draws."""
@@ -70,14 +70,14 @@ class Recorded(recorded.Recorded[ov.Node]):
     @property
     def rewritten(self) -> tuple[Ours, ...]:
         """The nodes that need no rewrite."""
-        return tuple(each for each in self.ours if not graphs.lacks_state(each.node))
+        return tuple(each for each in self.ours if not openvino_graphs.lacks_state(each.node))
 
     @property
     def state_name(self) -> str:
         """What the state is called; empty if there is none."""
         if self.state is None:
             return ""
-        return graphs.name_of(self.state)
+        return openvino_graphs.name_of(self.state)
 
     @property
     def all_streams(self) -> Streams:
@@ -120,18 +120,18 @@ class FoundState:
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
-    streams = graphs.metadata(model, METADATA_KEY) or ""
+    streams = openvino_graphs.metadata(model, METADATA_KEY) or ""
     kept = frozenset(each.order for each in kept_in(streams))
     ours = tuple(
         _ours(node, owners, kept)
-        for node, owners in graphs.walk(model)
-        if graphs.is_ours(node) and not graphs.awaits_state(node)
+        for node, owners in openvino_graphs.walk(model)
+        if openvino_graphs.is_ours(node) and not openvino_graphs.awaits_state(node)
     )
     generator = the_named(each.generator for each in ours)
     found = _state(model, ours, generator)
     words = None
     if found.node is not None:
-        words = graphs.dimensions(found.node.output(0))
+        words = openvino_graphs.dimensions(found.node.output(0))
     if words and words[-1] is not None:
         generator = of_words(words[-1]) or PHILOX
 
@@ -148,9 +148,9 @@ def read(model: ov.Model) -> Recorded:
         has_rows=words is not None and len(words) == 2 and words[0] != 1,
         seed=seed,
         has_key=bool(found.key),
-        streams={each.stream.op_seed: graphs.label(each.node) for each in drawn},
+        streams={each.stream.op_seed: openvino_graphs.label(each.node) for each in drawn},
         kept=tuple(
-            KeptSeeds(graphs.label(each.node), *each.seeds, each.generator)
+            KeptSeeds(openvino_graphs.label(each.node), *each.seeds, each.generator)
             for each in rewritten
             if each.is_kept
         ),
@@ -170,7 +170,7 @@ def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
     if node.get_type_name() != "Add":
         return False
     return any(
-        are_runs(graphs.constant(steps)) and _source(words.get_node()) == recorded.state
+        are_runs(openvino_graphs.constant(steps)) and _source(words.get_node()) == recorded.state
         for steps, words in permutations(node.input_values(), 2)
     )
 
@@ -179,7 +179,7 @@ def states_in(model: ov.Model, recorded: Recorded) -> list[str]:
     """The inputs that are its states: several if it was merged of rewritten models."""
     read = {node.get_name() for each in recorded.ours for node in _sources(each)}
     inputs = [
-        graphs.name_of(node)
+        openvino_graphs.name_of(node)
         for node in model.get_parameters()
         if node.get_element_type() in _WORDS and node.get_name() in read
     ]
@@ -198,12 +198,12 @@ def _state(model: ov.Model, ours: tuple[Ours, ...], generator: Generator) -> Fou
     """Finds the state that these nodes read: an input, a variable or a constant."""
     found = {node.get_name(): node for each in ours for node in _sources(each)}
     # Beside the state of a rewrite there may be a user's own.
-    named = [(graphs.name_of(node), node) for node in found.values()]
+    named = [(openvino_graphs.name_of(node), node) for node in found.values()]
     named.sort(key=lambda each: STATE not in each[0])
     if not generator.is_counter_based:
         # No node reads the state: each draws the numbers of its seed.
         for node in model.get_parameters():
-            if graphs.name_of(node) == STATE:
+            if openvino_graphs.name_of(node) == STATE:
                 named.append((STATE, node))
     outputs = [name for output in model.outputs for name in output.get_names()]
     for name, node in named:
@@ -224,20 +224,20 @@ def _state(model: ov.Model, ours: tuple[Ours, ...], generator: Generator) -> Fou
 
 def _ours(
     node: ov.Node,
-    owners: tuple[graphs.Owner, ...],
+    owners: tuple[openvino_graphs.Owner, ...],
     kept: frozenset[tuple[int, int, str, str]],
 ) -> Ours:
     attributes = node.get_attributes()
     output_type = str(attributes.get(OUTPUT_TYPE, ""))
-    global_seed, op_seed = graphs.seeds_of(node)
+    global_seed, op_seed = openvino_graphs.seeds_of(node)
     stream = Stream(str(node.get_type_name()), output_type, global_seed, op_seed)
-    ours = Ours(node, owners, stream, graphs.generator_of(node))
+    ours = Ours(node, owners, stream, openvino_graphs.generator_of(node))
     return ours.keeping() if stream.order in kept else ours
 
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:
     """The parameters and constants of the main graph that a node's state may come from."""
-    state = graphs.state_of(ours.node)
+    state = openvino_graphs.state_of(ours.node)
     if state is None:
         return
     waiting = [state]

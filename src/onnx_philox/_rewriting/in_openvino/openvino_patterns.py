@@ -27,7 +27,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.types import F32, F64, I32, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import constant, dimensions, number, only_reader
+from onnx_philox._openvino_models.openvino_graphs import constant, dimensions, number, only_reader
 from onnx_philox._rewriting import comparisons
 from onnx_philox._rewriting.in_openvino.replacements import EmitDraw, NewDraw, UniformNode
 

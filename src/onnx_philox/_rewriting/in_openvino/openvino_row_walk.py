@@ -14,7 +14,7 @@ import openvino as ov
 from openvino.op import util
 
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._openvino_models.graphs import (
+from onnx_philox._openvino_models.openvino_graphs import (
     Owner,
     bodies,
     is_ours,

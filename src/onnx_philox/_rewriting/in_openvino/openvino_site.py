@@ -7,7 +7,7 @@ import math
 import openvino as ov
 
 from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION
-from onnx_philox._openvino_models.graphs import Owner, is_ours, label, opset_of, own_seeds
+from onnx_philox._openvino_models.openvino_graphs import Owner, is_ours, label, opset_of, own_seeds
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.seeded import Seeded, Size

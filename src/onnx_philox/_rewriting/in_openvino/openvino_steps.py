@@ -8,7 +8,7 @@ from typing import Any
 
 import openvino as ov
 
-from onnx_philox._openvino_models.graphs import opset_of
+from onnx_philox._openvino_models.openvino_graphs import opset_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows import counting
 from onnx_philox._rewriting.rows.known import Knowledge

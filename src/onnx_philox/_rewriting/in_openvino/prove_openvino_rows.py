@@ -16,7 +16,7 @@ import openvino as ov
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import name_of
+from onnx_philox._openvino_models.openvino_graphs import name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import Beside, choose, find_beside
 from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import asked_shape

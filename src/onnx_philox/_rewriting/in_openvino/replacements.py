@@ -23,7 +23,7 @@ from onnx_philox._contract.rows_of_numbers import check_logits
 from onnx_philox._contract.shown import listed
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import (
+from onnx_philox._openvino_models.openvino_graphs import (
     awaits_state,
     constant,
     dimensions,

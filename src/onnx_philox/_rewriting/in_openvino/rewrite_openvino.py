@@ -12,7 +12,7 @@ from openvino import opset8
 from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Streams, check_one_state
-from onnx_philox._openvino_models.graphs import forget_order, metadata
+from onnx_philox._openvino_models.openvino_graphs import forget_order, metadata
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_openvino import openvino_earlier

@@ -16,7 +16,7 @@ import openvino as ov
 from openvino.op import util
 
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
+from onnx_philox._openvino_models.openvino_graphs import bodies, constant, is_ours
 from onnx_philox._rewriting.in_openvino import dimension_rules
 from onnx_philox._rewriting.in_openvino.drawn_shapes import shape_of_drawn
 from onnx_philox._rewriting.in_openvino.openvino_steps import Sizes, step_of

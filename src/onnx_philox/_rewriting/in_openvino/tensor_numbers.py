@@ -8,7 +8,7 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox._openvino_models.graphs import constant
+from onnx_philox._openvino_models.openvino_graphs import constant
 
 _MOVES = {
     "Convert",

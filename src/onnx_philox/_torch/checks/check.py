@@ -13,9 +13,9 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_NORMAL
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import ONNX, Form, Given
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.constants import constant
-from onnx_philox._models.graphs import opset_of
+from onnx_philox._models.onnx_graphs import opset_of
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions, is_random
 from onnx_philox._torch.calls.table import call_of
@@ -163,14 +163,14 @@ def compare(program: Sequence[Operation], model: ir.Model) -> tuple[ProgramDraw,
 
 def _drawings(model: ir.Model) -> Iterator[_Drawing]:
     types = Types(model)
-    for node, _ in graphs.walk(model.graph):
+    for node, _ in onnx_graphs.walk(model.graph):
         is_ours = node.domain == DOMAIN and node.op_type in OPERATORS
         opset = opset_of(model.opset_imports, node.domain)
         if not is_ours and not is_random(node, opset, model):
             continue
         yield _Drawing(
             node.op_type,
-            graphs.label(node),
+            onnx_graphs.label(node),
             f"/{(node.name or '').strip('/')}/",
             normalised(node.metadata_props.get(_TRACE, "")),
             _elements(node, types, is_ours=is_ours),

@@ -33,7 +33,7 @@ from onnx_philox._contract.types import F64
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, input_of
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.replace import OF_EACH_ELEMENT, OF_TWO_ELEMENTS
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import (

@@ -25,7 +25,7 @@ from onnx_philox._contract.operators import (
     RANDOM_UNIFORM,
 )
 from onnx_philox._models.constants import constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of, label
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, input_of, label
 from onnx_philox._rewriting.comparisons import COMPARISONS
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at

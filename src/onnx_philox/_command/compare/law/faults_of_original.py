@@ -27,7 +27,7 @@ from onnx_philox._command.compare.law.reached import (
 )
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.look import AnyLook, OpenvinoLook
 from onnx_philox._rewriting.seeded import Seeded
 from onnx_philox._rewriting.survey import survey

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
-from onnx_philox._models.graphs import STANDARD_DOMAINS, subgraphs, walk
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, subgraphs, walk
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class ReachedInOpenvino:
     """Of a model of OpenVINO."""
 
     def __init__(self, model: ov.Model) -> None:
-        from onnx_philox._openvino_models import graphs
+        from onnx_philox._openvino_models import openvino_graphs
         from onnx_philox._openvino_models.ports import output_names
 
         names = output_names(model.outputs, None)
@@ -173,7 +173,7 @@ class ReachedInOpenvino:
         self._names = dict(zip(results, names, strict=True))
         self._outermost = {}
         """The node of the main graph that holds a node of a body."""
-        for node, owners in graphs.walk(model):
+        for node, owners in openvino_graphs.walk(model):
             if owners:
                 self._outermost[node.get_name()] = owners[0].node
 

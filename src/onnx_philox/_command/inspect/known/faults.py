@@ -12,7 +12,7 @@ from onnx_philox._command.inspect.known.row import (
     KnownBehaviour,
 )
 from onnx_philox._contract.operators import RANDOM_NORMAL
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.report import RandomNode
 
 SUBJECT = "ONNX Runtime's Dropout"

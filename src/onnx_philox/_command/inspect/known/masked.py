@@ -15,7 +15,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 
 # How far the walk looks, and how many elements it reads of a constant.
 _STEPS = 16

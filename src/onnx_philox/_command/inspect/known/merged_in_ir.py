@@ -13,7 +13,7 @@ import openvino as ov
 from onnx_philox._command.inspect.known.merging import merged_with
 from onnx_philox._command.inspect.known.probed import MERGED
 from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour
-from onnx_philox._openvino_models.graphs import constant
+from onnx_philox._openvino_models.openvino_graphs import constant
 
 MERGED_ZEROS = KnownBehaviour(
     "seeds of 0 that are merged in an IR",

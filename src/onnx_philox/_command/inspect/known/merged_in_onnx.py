@@ -14,7 +14,7 @@ from onnx_philox._command.inspect.known.met_nodes import NORMALS, Met, MetNodes,
 from onnx_philox._command.inspect.known.probed import MERGED
 from onnx_philox._command.inspect.known.row import OPENVINO, Explains, KnownBehaviour
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 
 MERGED_ZEROS = KnownBehaviour(
     "nodes without seeds that are merged",

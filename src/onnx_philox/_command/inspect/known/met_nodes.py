@@ -8,7 +8,7 @@ from functools import cached_property
 
 import onnx_ir as ir
 
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MODULUS, start_of
 from onnx_philox._rewriting.report import RandomNode

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnx_philox._command.inspect.known import merged_in_ir, merged_in_onnx, seeds
+from onnx_philox._command.inspect.known import known_seeds, merged_in_ir, merged_in_onnx
 from onnx_philox._command.inspect.known.row import Said
 
-_EQUAL = (merged_in_ir.MERGED_ZEROS, merged_in_onnx.MERGED_ZEROS, seeds.ONE_NUMBER)
+_EQUAL = (merged_in_ir.MERGED_ZEROS, merged_in_onnx.MERGED_ZEROS, known_seeds.ONE_NUMBER)
 """Of these all nodes that repeat one node repeat each other."""
 
 
@@ -23,13 +23,13 @@ def of_pair(said: Said, other: Said, called: str) -> str | None:
     details = {**said.details, "other": called}
     if row in _EQUAL:
         return row.says.format(**details)
-    if row not in (seeds.ONE_SEED, seeds.MULTIPLES):
+    if row not in (known_seeds.ONE_SEED, known_seeds.MULTIPLES):
         return None
     details["other_seed"] = other.details["seed"]
     if details["seed"] == details["other_seed"]:
         # Nodes of one seed draw the same on purpose.
         return None
-    if row is seeds.MULTIPLES:
-        correlation = seeds.correlation(int(details["seed"]), int(details["other_seed"]))
+    if row is known_seeds.MULTIPLES:
+        correlation = known_seeds.correlation(int(details["seed"]), int(details["other_seed"]))
         details["correlation"] = f"{correlation:.2f}"
     return row.says.format(**details)

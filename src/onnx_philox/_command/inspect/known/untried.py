@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_philox._command.inspect.known import faults, in_onnx, met_nodes, probed
+from onnx_philox._command.inspect.known import faults, known_in_onnx, met_nodes, probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.look import AnyLook, OnnxLook, OpenvinoLook
@@ -98,13 +98,14 @@ def _said_in_onnx(seen: OnnxLook) -> Iterator[tuple[str, str, Said]]:
     among = met_nodes.MetNodes(every)
     for met in every:
         for runtime in RUNTIMES:
-            if runtime in in_onnx.NO_KERNEL.seen_in and in_onnx.has_no_kernel(met):
+            if runtime in known_in_onnx.NO_KERNEL.seen_in and known_in_onnx.has_no_kernel(met):
                 continue
-            for said in in_onnx.said(met, among, runtime, is_drawn=True):
+            for said in known_in_onnx.said(met, among, runtime, is_drawn=True):
                 yield met.record.called, runtime, said
-        for runtime, said in in_onnx.of_a_trial(met):
+        for runtime, said in known_in_onnx.of_a_trial(met):
             yield met.record.called, runtime, said
-        is_subtracted, is_read_elsewhere = in_onnx.takes_noise_from_a_subtract(met.node, types)
+        found = known_in_onnx.takes_noise_from_a_subtract(met.node, types)
+        is_subtracted, is_read_elsewhere = found
         if is_subtracted:
             yield from _frozen(met.record, is_read_elsewhere)
 
@@ -112,7 +113,7 @@ def _said_in_onnx(seen: OnnxLook) -> Iterator[tuple[str, str, Said]]:
 def _said_in_ir(seen: OpenvinoLook) -> Iterator[tuple[str, str, Said]]:
     # Which says what to install, where OpenVINO is not.
     model = seen.model
-    from onnx_philox._command.inspect.known import in_openvino
+    from onnx_philox._command.inspect.known import known_in_ir
     from onnx_philox._command.inspect.known.merged_in_ir import MergedZeros
     from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 
@@ -122,12 +123,12 @@ def _said_in_ir(seen: OpenvinoLook) -> Iterator[tuple[str, str, Said]]:
         if isinstance(each, Irreplaceable):
             continue
         record = each.record()
-        for said in in_openvino.said(each.site.node, record, among):
+        for said in known_in_ir.said(each.site.node, record, among):
             yield record.called, "openvino", said
         if record.op_type == "Multinomial":
             row = probed.MULTINOMIAL if any(record.seeds or ()) else probed.CLOCK
             yield record.called, "openvino", row.said()
-        place = in_openvino.subtracted(each.site.node)
+        place = known_in_ir.subtracted(each.site.node)
         if place.is_so:
             yield from _frozen(record, place.is_read_elsewhere)
 

@@ -15,7 +15,7 @@ import onnx_ir as ir
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import Emitter, Names
-from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
+from onnx_philox._models.onnx_graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, new_constant

@@ -23,7 +23,7 @@ from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
 from onnx_philox._contract.state import run_words
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
-from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
+from onnx_philox._models.onnx_graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.passes.scanned import kept_scanning
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Replaceable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from onnx_philox._models.constants import constant, is_all
-from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, source
+from onnx_philox._models.onnx_graphs import MOVES, STANDARD_DOMAINS, source
 from onnx_philox._rewriting import doubts
 from onnx_philox._rewriting.comparisons import GIVES_PROBABILITIES
 from onnx_philox._rewriting.doubts import Doubt

@@ -15,7 +15,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
 from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.drawn_inputs import (
@@ -40,8 +40,8 @@ def draw_inputs(model: ir.Model, drawn: Sequence[DrawnInput]) -> None:
     if not drawn:
         return
     graph = model.graph
-    graphs.import_onnx(model)
-    opset = graphs.onnx_opset_for(model)
+    onnx_graphs.import_onnx(model)
+    opset = onnx_graphs.onnx_opset_for(model)
     if opset < OLDEST_OPSET:
         remedy = "Export the model again at a newer opset."
         checks.refuse(
@@ -64,7 +64,7 @@ def draw_inputs(model: ir.Model, drawn: Sequence[DrawnInput]) -> None:
         shape = _shape(each, value, others, emitter, model)
         new = _draw(each, value, shape, emitter)
         graph.inputs.remove(value)
-        graphs.take_over(new, value)
+        onnx_graphs.take_over(new, value)
         nodes += emitter.nodes
     for node in reversed(nodes):
         graph.insert_before(graph[0], node)
@@ -215,7 +215,7 @@ def _size(emitter: Emitter, other: ir.Value, axis: int) -> ir.Value:
 
 def _asked_shape(drawn: DrawnInput, sizes: Sequence[int | None], model: ir.Model) -> ir.Value:
     """A new input that says the shape, of which these sizes are known."""
-    taken = {value.name for value in graphs.values(model.graph)}
+    taken = {value.name for value in onnx_graphs.values(model.graph)}
     name = drawn.name_of_shape(taken)
     type_ = ir.TensorType(ir.DataType.INT64)
     shape = ir.Value(name=name, type=type_, shape=ir.Shape([len(sizes)]))

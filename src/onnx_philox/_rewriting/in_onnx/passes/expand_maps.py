@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
@@ -34,14 +34,14 @@ def expand_maps(model: ir.Model, draws: Callable[[ir.Node], bool]) -> None:
     One stays where the model does not show the type of what its body gives.
     """
     # Those inside come first: they are part of the body of what is around them.
-    found = [node for node, _ in graphs.walk(model.graph) if is_map(node)]
+    found = [node for node, _ in onnx_graphs.walk(model.graph) if is_map(node)]
     found.reverse()
     drawing = [node for node in found if any(map(draws, _body(node).all_nodes()))]
     if not drawing:
         return
     types = Types(model)
     names = Names(model)
-    opset = graphs.onnx_opset_of(model.opset_imports)
+    opset = onnx_graphs.onnx_opset_of(model.opset_imports)
     for node in drawing:
         emitter = Emitter(names, opset, "map.")
         _expand(node, emitter, types)
@@ -49,7 +49,7 @@ def expand_maps(model: ir.Model, draws: Callable[[ir.Node], bool]) -> None:
 
 def is_map(node: ir.Node) -> bool:
     """Whether a node is a SequenceMap of ONNX's, which has a body."""
-    is_named = node.op_type == _SEQUENCE_MAP and node.domain in graphs.STANDARD_DOMAINS
+    is_named = node.op_type == _SEQUENCE_MAP and node.domain in onnx_graphs.STANDARD_DOMAINS
     return is_named and "body" in node.attributes
 
 
@@ -63,7 +63,7 @@ def is_sequence(value: ir.Value) -> bool:
         return isinstance(value.type, ir.SequenceType)
     node = value.producer()
     index = value.index() or 0
-    if node is None or node.domain not in graphs.STANDARD_DOMAINS:
+    if node is None or node.domain not in onnx_graphs.STANDARD_DOMAINS:
         return False
     if node.op_type in _GIVE_SEQUENCES:
         return True
@@ -71,7 +71,7 @@ def is_sequence(value: ir.Value) -> bool:
         given = node.inputs[0]
         return given is not None and is_sequence(given)
     if node.op_type in ("If", "Loop"):
-        _, body = graphs.subgraphs(node)[0]
+        _, body = onnx_graphs.subgraphs(node)[0]
         # Of what a body gives to a Loop, its condition comes first.
         inner = index + 1 if node.op_type == "Loop" else index
         return inner < len(body.outputs) and is_sequence(body.outputs[inner])
@@ -102,7 +102,7 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
             (element,) = inner.node("Identity", [outer], {})
         name = value.name
         body.inputs.remove(value)
-        graphs.take_over(element, value)
+        onnx_graphs.take_over(element, value)
         inner.nodes[-1].name = name
     body.inputs.extend([index, goes_on])
     if len(body):
@@ -152,8 +152,8 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
     loop.metadata_props.update(node.metadata_props)
     node.prepend(around.nodes)
     for ours, theirs in zip(loop_outputs, node.outputs, strict=True):
-        graphs.take_over(ours, theirs)
-    graphs.remove(node)
+        onnx_graphs.take_over(ours, theirs)
+    onnx_graphs.remove(node)
 
 
 def _declared(emitter: Emitter, what: str, type: ir.SequenceType) -> ir.Value:

@@ -15,7 +15,7 @@ from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import ValueRefusalError
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.constants import constant, is_all
 from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.inlining import inline
@@ -25,8 +25,8 @@ from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.doubtful import doubt_of
 from onnx_philox._rewriting.in_onnx.passes.expand_maps import expand_maps, is_map
+from onnx_philox._rewriting.in_onnx.passes.explicit_seeds import Seeds
 from onnx_philox._rewriting.in_onnx.passes.keys import Keys
-from onnx_philox._rewriting.in_onnx.passes.seeds import Seeds
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign
 from onnx_philox._rewriting.in_onnx.random_nodes.bernoulli_nodes import share_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
@@ -93,9 +93,9 @@ def find_nodes(
         types = Types(model)
     own = generator.rewriting()
     found: list[Outcome] = []
-    of_onnx = graphs.onnx_opset_for(model)
-    for node, owners in graphs.walk(model.graph):
-        opset = graphs.opset_of(model.opset_imports, node.domain)
+    of_onnx = onnx_graphs.onnx_opset_for(model)
+    for node, owners in onnx_graphs.walk(model.graph):
+        opset = onnx_graphs.opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):
             site = site_of(node, owners, opset, of_onnx)
             found.append(_read(site, types))
@@ -124,7 +124,7 @@ def find_nodes(
 def _check_order(model: ir.Model) -> None:
     """Refuses a node that reads what is computed of it: whoever goes back from it finds no end."""
     order = TopologicalSorter[ir.Node]()
-    for node, owners in graphs.walk(model.graph):
+    for node, owners in onnx_graphs.walk(model.graph):
         producers = [value.producer() for value in node.inputs if value is not None]
         before = [producer for producer in producers if producer is not None]
         order.add(node, *before)
@@ -283,7 +283,7 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
 
 def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
-    if node.domain not in graphs.STANDARD_DOMAINS or foreign.has_inputs_of_tensorflow(node):
+    if node.domain not in onnx_graphs.STANDARD_DOMAINS or foreign.has_inputs_of_tensorflow(node):
         return None
     if opset is None:
         return None
@@ -380,12 +380,13 @@ def _check_owners(site: Site) -> None:
     """Refuses a subgraph that cannot carry a state."""
     for owner in site.owners:
         node = owner.node
-        is_standard = node.domain in graphs.STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
+        is_standard = node.domain in onnx_graphs.STANDARD_DOMAINS
+        has_bodies = is_standard and node.op_type in _LOOPS_AND_BRANCHES
         is_old_scan = node.op_type == "Scan" and site.opset < 9
-        if is_standard and not is_old_scan:
+        if has_bodies and not is_old_scan:
             check_schema(node, site.owners, site.opset)
             continue
-        name = graphs.label(node)
+        name = onnx_graphs.label(node)
         if node.domain:
             name = f"{node.domain}::{name}"
         given = f"a subgraph of {name}, which cannot carry a state"
@@ -408,14 +409,14 @@ def inline_random_functions(model: ir.Model) -> None:
     holding = set()
     for identifier, function in model.functions.items():
         for node in function.all_nodes():
-            opset = graphs.opset_of(function.opset_imports, node.domain)
+            opset = onnx_graphs.opset_of(function.opset_imports, node.domain)
             if is_random(node, opset, model) or drops_nothing(node, opset):
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
     inline(model, holding, OWNER, "functions with random nodes")
 
     def draws(node: ir.Node) -> bool:
-        opset = graphs.opset_of(model.opset_imports, node.domain)
+        opset = onnx_graphs.opset_of(model.opset_imports, node.domain)
         return is_random(node, opset, model)
 
     expand_maps(model, draws)

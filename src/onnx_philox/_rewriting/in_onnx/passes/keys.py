@@ -14,8 +14,8 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, opset_of, subgraphs, walk
 from onnx_philox._models.inlining import with_callers
+from onnx_philox._models.onnx_graphs import KEY_MAKERS, STANDARD_DOMAINS, opset_of, subgraphs, walk
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import key_of

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models.graphs import input_of, onnx_opset_for
+from onnx_philox._models.onnx_graphs import input_of, onnx_opset_for
 from onnx_philox._models.recorded_streams import names_of_batch, streams_of
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.batches import choose, find_beside, has_name

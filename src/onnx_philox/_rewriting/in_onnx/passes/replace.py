@@ -14,7 +14,7 @@ from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, Op
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._models.constants import constant, small_constant
 from onnx_philox._models.emitter import Emitter, Names
-from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.random_nodes.bernoulli_nodes import inlined_comparison
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried

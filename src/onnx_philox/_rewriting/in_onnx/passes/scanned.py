@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import Owner, is_wanted, subgraphs, walk
+from onnx_philox._models.onnx_graphs import Owner, is_wanted, subgraphs, walk
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 _ZERO = "onnx_philox.zero"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._rewriting.in_onnx.passes.find import drops_nothing
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import fused_dropout, input_at
@@ -20,13 +20,13 @@ def settle(model: ir.Model) -> int:
     """Replaces the Dropouts that drop nothing, in all graphs; returns how many there were."""
     nodes = [
         node
-        for node, _ in graphs.walk(model.graph)
-        if drops_nothing(node, graphs.opset_of(model.opset_imports, node.domain))
+        for node, _ in onnx_graphs.walk(model.graph)
+        if drops_nothing(node, onnx_graphs.opset_of(model.opset_imports, node.domain))
     ]
     if nodes:
-        graphs.import_onnx(model)
+        onnx_graphs.import_onnx(model)
         names = Names(model)
-        opset = graphs.onnx_opset_of(model.opset_imports)
+        opset = onnx_graphs.onnx_opset_of(model.opset_imports)
         for node in nodes:
             emitter = Emitter(names, opset, "settled.")
             _settle(node, emitter)
@@ -34,7 +34,7 @@ def settle(model: ir.Model) -> int:
 
 
 def _settle(node: ir.Node, emitter: Emitter) -> None:
-    data = graphs.input_of(node, 0)
+    data = onnx_graphs.input_of(node, 0)
     bool_ = ir.DataType.BOOL
     output = emitter.like("Identity", "data", data, shape=data.shape)
     fused = fused_dropout(node)
@@ -44,7 +44,7 @@ def _settle(node: ir.Node, emitter: Emitter) -> None:
             dtype = data.dtype or ir.DataType.UNDEFINED
             output = emitter.elementwise("Add", what, output, added, dtype)
     new = [output]
-    if len(node.outputs) > 1 and graphs.is_wanted(node.outputs[1]):
+    if len(node.outputs) > 1 and onnx_graphs.is_wanted(node.outputs[1]):
         all_true = {"value": ir.tensor(np.ones(1, bool))}
         shape = emitter.shape(data)
         mask = emitter.emit("ConstantOfShape", "mask", [shape], bool_, data.shape, all_true)
@@ -55,5 +55,5 @@ def _settle(node: ir.Node, emitter: Emitter) -> None:
     identity.metadata_props.update(node.metadata_props)
     node.prepend(emitter.nodes)
     for ours, theirs in zip(new, node.outputs, strict=False):
-        graphs.take_over(ours, theirs)
-    graphs.remove(node)
+        onnx_graphs.take_over(ours, theirs)
+    onnx_graphs.remove(node)

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._models.constants import constant, is_all
-from onnx_philox._models.graphs import STANDARD_DOMAINS, only_reader, source
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, only_reader, source
 from onnx_philox._rewriting.shares import BERNOULLI, INLINED, INLINED_NAME, MADE_UP_FOR, Share
 
 

@@ -9,7 +9,7 @@ from onnx.defs import OpSchema
 from onnx_philox._contract.refusal import TypeRefusalError
 from onnx_philox._contract.shown import listed
 from onnx_philox._contract.types import ElementType
-from onnx_philox._models.graphs import Owner, label, opset_of, walk
+from onnx_philox._models.onnx_graphs import Owner, label, opset_of, walk
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import is_known

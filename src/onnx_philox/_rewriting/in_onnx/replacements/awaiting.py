@@ -12,7 +12,7 @@ from onnx_philox._contract.choices import nearest
 from onnx_philox._contract.operators import OPERATORS, Operator
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import is_wanted
+from onnx_philox._models.onnx_graphs import is_wanted
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, required_input
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import EmitDraw

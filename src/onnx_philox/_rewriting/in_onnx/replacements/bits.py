@@ -18,7 +18,7 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import RANDOM_UNIFORM
 from onnx_philox._contract.types import BF16, BY_ONNX, F16, F32, F64, ElementType
 from onnx_philox._models.constants import constant
-from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, only_reader
+from onnx_philox._models.onnx_graphs import MOVES, STANDARD_DOMAINS, only_reader
 from onnx_philox._rewriting.comparisons import BITS, WORDS, is_power_of_two
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import FloatReplacement
 

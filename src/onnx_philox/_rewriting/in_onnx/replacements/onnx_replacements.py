@@ -20,7 +20,7 @@ from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import input_of, is_wanted
+from onnx_philox._models.onnx_graphs import input_of, is_wanted
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     BIAS_DROPOUT,

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.types import BY_ONNX
-from onnx_philox._models.graphs import Owner
+from onnx_philox._models.onnx_graphs import Owner
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import Replacement

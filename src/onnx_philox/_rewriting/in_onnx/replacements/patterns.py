@@ -29,7 +29,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.types import F32, F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, label, only_reader
+from onnx_philox._models.onnx_graphs import MOVES, STANDARD_DOMAINS, input_of, label, only_reader
 from onnx_philox._rewriting import comparisons, doubts
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at

@@ -31,7 +31,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import input_of
+from onnx_philox._models.onnx_graphs import input_of
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import MOVES, STANDARD_DOMAINS
 from onnx_philox._rewriting.comparisons import MOST_OF_I32
 
 _KEEP_RANGES = {"Ceil", "Floor", "Round", *MOVES}

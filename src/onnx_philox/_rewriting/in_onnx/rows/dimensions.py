@@ -15,7 +15,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant, tensor_in
-from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, input_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.sizes import SIZES
 

@@ -1,8 +1,8 @@
 """A walk through a model of ONNX that follows the rows of its batch.
 
-Node by node, by the rule of each operator (`operators.py`); into functions as they are called, into
-the bodies of If, Loop, Scan and SequenceMap, and through sequences, of which is known what is known
-of each of their tensors.
+Node by node, by the rule of each operator (`onnx_row_rules.py`); into functions as they are called,
+into the bodies of If, Loop, Scan and SequenceMap, and through sequences, of which is known what is
+known of each of their tensors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models.graphs import (
+from onnx_philox._models.onnx_graphs import (
     STANDARD_DOMAINS,
     Owner,
     attributes_of_call,
@@ -25,7 +25,7 @@ from onnx_philox._models.graphs import (
     subgraphs,
 )
 from onnx_philox._models.ours import state_of
-from onnx_philox._rewriting.in_onnx.rows import operators, sequence_rules
+from onnx_philox._rewriting.in_onnx.rows import onnx_row_rules, sequence_rules
 from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
 from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
@@ -128,7 +128,7 @@ class RowWalk(Followed[ir.Value]):
                 self._known.pop(output, None)
             return
         step = self._step(node)
-        rule = None if inner else operators.rule_of(node.domain, node.op_type)
+        rule = None if inner else onnx_row_rules.rule_of(node.domain, node.op_type)
         if rule is None:
             for index in range(len(node.outputs)):
                 self._say(node.outputs[index], partial(self._unknown, step, has_bodies=bool(inner)))
@@ -136,7 +136,7 @@ class RowWalk(Followed[ir.Value]):
         meeting = rules.meeting_of(node.op_type, rule)
         for index, output in enumerate(node.outputs):
             if is_wanted(output):
-                deed = operators.deed_of(node.op_type, _name_of_first(node))
+                deed = onnx_row_rules.deed_of(node.op_type, _name_of_first(node))
                 apply = partial(moves.apply, rule, step, index, meeting, deed)
                 self._say(output, apply)
                 known = self._of(output)
@@ -338,7 +338,7 @@ class RowWalk(Followed[ir.Value]):
         """A node that makes a sequence, or takes one."""
         known = [None if v is None or _is_empty(v) else self._of(v) for v in node.inputs]
         step = replace(self._step(node), known=known)
-        deed = operators.deed_of(node.op_type, _name_of_first(node))
+        deed = onnx_row_rules.deed_of(node.op_type, _name_of_first(node))
         self._say(node.outputs[0], partial(rule, step, deed))
 
     def _sequence_map(self, node: ir.Node) -> None:

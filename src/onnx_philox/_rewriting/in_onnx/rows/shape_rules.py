@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT, input_at
@@ -45,7 +45,8 @@ class ShapeRules:
                 given,
                 lambda name: node.attributes.get_int(name, 0),
             )
-        if node.domain not in graphs.STANDARD_DOMAINS or tensorflow_random_nodes.is_known(node):
+        is_standard = node.domain in onnx_graphs.STANDARD_DOMAINS
+        if not is_standard or tensorflow_random_nodes.is_known(node):
             return self._of_draw(node)
         match node.op_type:
             case "ConstantOfShape":
@@ -123,7 +124,7 @@ class ShapeRules:
 
     def _expanded(self, node: ir.Node) -> Dimensions | None:
         shape = self._said_by(node.inputs[1])
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         if shape is None or given is None:
             return None
         rank = max(len(shape), len(given))
@@ -141,7 +142,7 @@ class ShapeRules:
 
     def _reshaped(self, node: ir.Node) -> Dimensions | None:
         shape = self._said_by(input_at(node, 1))
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         if shape is None:
             return None
         known = dict(enumerate(given or ()))
@@ -155,7 +156,7 @@ class ShapeRules:
         return tuple(dims)
 
     def _flattened(self, node: ir.Node) -> Dimensions | None:
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         axis = node.attributes.get_int("axis", 1)
         if given is None or axis not in range(-len(given), len(given) + 1):
             return None
@@ -193,7 +194,7 @@ class ShapeRules:
 
     def _padded(self, node: ir.Node) -> Dimensions | None:
         """Of a Pad of all dimensions: those to which it adds nothing."""
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         pads = self._numbers.said_by(input_at(node, 1))
         if given is None or pads is None or len(pads) != 2 * len(given):
             return None
@@ -202,7 +203,7 @@ class ShapeRules:
 
     def _resized(self, node: ir.Node) -> Dimensions | None:
         """Of a Resize: the dimensions that it leaves as they are, or whose size it is given."""
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         if given is None or node.attributes.get_string("coordinate_transformation_mode") == _CROPS:
             return None
         axes = list(node.attributes.get_ints("axes", range(len(given))))
@@ -228,7 +229,7 @@ class ShapeRules:
 
     def _put_together(self, node: ir.Node) -> Dimensions | None:
         """Of all parts of a tensor, in order: its own."""
-        parts = graphs.input_of(node, 0).producer()
+        parts = onnx_graphs.input_of(node, 0).producer()
         if parts is None or parts.op_type != "SplitToSequence":
             return None
         given = self._dimensions(parts.inputs[0])
@@ -241,7 +242,7 @@ class ShapeRules:
         return given if axes[0] % len(given) == axes[1] % len(given) else None
 
     def _tiled(self, node: ir.Node) -> Dimensions | None:
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         repeats = self._numbers.of(input_at(node, 1))
         if given is None or repeats is None or repeats.shape != (len(given),):
             return None
@@ -250,7 +251,7 @@ class ShapeRules:
 
     def _sliced(self, node: ir.Node) -> Dimensions | None:
         """Of a Slice: the axes that it leaves whole."""
-        given = self._dimensions(graphs.input_of(node, 0))
+        given = self._dimensions(onnx_graphs.input_of(node, 0))
         cuts = self._numbers.cuts(node)
         if given is None or cuts is None:
             return None

@@ -13,7 +13,7 @@ import onnx
 import onnx_ir as ir
 from onnx import shape_inference
 
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign, tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, Numbers, whole
@@ -155,10 +155,10 @@ class Walk:
         rules = {"If": self._if, "Loop": self._loop, "Scan": self._scan}
         if node.op_identifier() in self._model.functions:
             self._call(node, self._model.functions[node.op_identifier()])
-        elif node.domain in graphs.STANDARD_DOMAINS and node.op_type in rules:
+        elif node.domain in onnx_graphs.STANDARD_DOMAINS and node.op_type in rules:
             rules[node.op_type](node)
         else:
-            for _, graph in graphs.subgraphs(node):
+            for _, graph in onnx_graphs.subgraphs(node):
                 self._graph(graph)
             self._plain(node)
 
@@ -186,14 +186,14 @@ class Walk:
 
     def _inferred(self, node: ir.Node) -> dict[str, onnx.TypeProto]:
         """What ONNX infers of a node's outputs, by their names."""
-        is_constant = node.op_type == "Constant" and node.domain in graphs.STANDARD_DOMAINS
+        is_constant = node.op_type == "Constant" and node.domain in onnx_graphs.STANDARD_DOMAINS
         if is_constant and not _has_references(node):
             return _of_constant(node)
-        schema = foreign.schema_of(node, graphs.opset_of(self._imports, node.domain))
+        schema = foreign.schema_of(node, onnx_graphs.opset_of(self._imports, node.domain))
         is_like = schema is not None and node.op_type in _LIKE_THEIR_INPUT
         if (is_like or tensorflow_random_nodes.is_shuffle(node)) and node.inputs and node.inputs[0]:
             return {node.outputs[0].name or "": self._type(node.inputs[0])}
-        if schema is None or any(True for _ in graphs.subgraphs(node)):
+        if schema is None or any(True for _ in onnx_graphs.subgraphs(node)):
             return {}
         values = {value.name or "": value for value in node.inputs if value is not None}
         types = {name: self._type(value) for name, value in values.items()}
@@ -247,7 +247,7 @@ class Walk:
         given = [None if v is None else (self._type(v), self._numbers.of(v)) for v in node.inputs]
         self.enter((*calls, node))
         self._imports = function.opset_imports
-        self._attributes = graphs.attributes_of_call(node, function, attributes)
+        self._attributes = onnx_graphs.attributes_of_call(node, function, attributes)
         for known, inner in zip(given, function.inputs, strict=False):
             if known is not None:
                 self._hand_over(*known, inner)
@@ -264,7 +264,7 @@ class Walk:
         self._numbers.give(target, numbers)
 
     def _if(self, node: ir.Node) -> None:
-        branches = [branch for _, branch in graphs.subgraphs(node)]
+        branches = [branch for _, branch in onnx_graphs.subgraphs(node)]
         for branch in branches:
             self._graph(branch)
         ends = (branch.outputs for branch in branches)
@@ -278,7 +278,7 @@ class Walk:
             self._declare(output, first)
 
     def _loop(self, node: ir.Node) -> None:
-        ((_, body),) = graphs.subgraphs(node)
+        ((_, body),) = onnx_graphs.subgraphs(node)
         # The body is given the iteration and the condition first, and returns the condition first.
         for value, dtype in zip(body.inputs, (ir.DataType.INT64, ir.DataType.BOOL), strict=False):
             self._declare(value, _type_of(dtype, ()))
@@ -309,7 +309,7 @@ class Walk:
         self._declare(value, type)
 
     def _scan(self, node: ir.Node) -> None:
-        ((_, body),) = graphs.subgraphs(node)
+        ((_, body),) = onnx_graphs.subgraphs(node)
         count = node.attributes["num_scan_inputs"].as_int()
         states = len(node.inputs) - count
         for initial, given in zip(node.inputs[:states], body.inputs, strict=False):

@@ -13,7 +13,7 @@ from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import input_of
+from onnx_philox._models.onnx_graphs import input_of
 from onnx_philox._rewriting.in_onnx.rows.batch import reshape
 from onnx_philox._rewriting.places import Place
 

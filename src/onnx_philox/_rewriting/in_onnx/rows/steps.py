@@ -8,7 +8,7 @@ from functools import partial
 import onnx_ir as ir
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.rows.dimensions import INTEGERS, MOST_NUMBERS
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension

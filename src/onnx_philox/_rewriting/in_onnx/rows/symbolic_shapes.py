@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import onnx_ir as ir
 
-from onnx_philox._models import graphs
+from onnx_philox._models import onnx_graphs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import check_schemas
 from onnx_philox._rewriting.in_onnx.rows.shape_rules import common
 from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk
@@ -68,7 +68,7 @@ def _inputs(model: ir.Model, renamed: Mapping[tuple[str, int], str]) -> dict[ir.
     taken = {
         d.value
         for graph in model.graphs()
-        for value in graphs.values(graph)
+        for value in onnx_graphs.values(graph)
         for d in value.shape or ()
         if isinstance(d, ir.SymbolicDim)
     }

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
 from onnx_philox._rewriting.rows import index_rules, rules

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import onnx_ir as ir
 
-from onnx_philox._command.inspect.known import seeds
+from onnx_philox._command.inspect.known import known_seeds
 from onnx_philox._command.inspect.known.masked import Masked, masked
 from onnx_philox._command.inspect.known.merged_in_onnx import MERGED_ZEROS, is_merged
 from onnx_philox._command.inspect.known.met_nodes import (
@@ -28,7 +28,7 @@ from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownB
 from onnx_philox._command.inspect.known.structural import Details, Structural
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted, label
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, is_wanted, label
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 _LIKE = ("RandomUniformLike", "RandomNormalLike")
@@ -256,7 +256,7 @@ UINT32 = KnownBehaviour(
     label="31 bits",
 )
 _ROWS = (
-    *seeds.ROWS,
+    *known_seeds.ROWS,
     Structural(MERGED_ZEROS, is_merged),
     Structural(INFINITE, _has_impossible_classes),
     Structural(MASKED, _has_a_mask),

@@ -15,7 +15,7 @@ from onnx_philox._contract.operators import DOMAIN, OUTPUT_TYPE, Operator
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino._narrowing import with_wide_shape
-from onnx_philox.openvino._python_ops import OPS, RandomOp
+from onnx_philox.openvino._openvino_ops import OPS, RandomOp
 
 
 def unavailable() -> ImportError | None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, input_of
+from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, Owner, input_of
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of

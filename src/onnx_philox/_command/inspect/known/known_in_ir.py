@@ -11,7 +11,7 @@ from onnx_philox._command.inspect.known.merged_in_ir import MERGED_ZEROS, Merged
 from onnx_philox._command.inspect.known.probed import NEGATIVE
 from onnx_philox._command.inspect.known.row import OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
-from onnx_philox._openvino_models.graphs import constant
+from onnx_philox._openvino_models.openvino_graphs import constant
 from onnx_philox._rewriting.report import RandomNode
 
 # How far a walk looks: a normal is six nodes.
@@ -109,7 +109,7 @@ def said_of_unloaded(node: ov.Node) -> Iterator[Said]:
 def negative_factor(node: ov.Node) -> float | None:
     """The negative number by which OpenVINO multiplies a uniform's bounds; None for none.
 
-    As `in_onnx.negative_factor`. It multiplies no bounds that are not constants.
+    As `known_in_onnx.negative_factor`. It multiplies no bounds that are not constants.
     """
     if node.get_type_name() != "RandomUniform":
         return None
@@ -161,7 +161,7 @@ def _conversion_to_uint32(node: ov.Node) -> str:
 def subtracted(node: ov.Node) -> Subtracted:
     """Whether OpenVINO computes what a Subtract has of a node when it compiles the model.
 
-    As `in_onnx.takes_noise_from_a_subtract`, with what is a node of its own in an IR.
+    As `known_in_onnx.takes_noise_from_a_subtract`, with what is a node of its own in an IR.
     """
     if not _is_static_noise(node):
         return Subtracted(False, False)
