@@ -122,7 +122,8 @@ def _check_type(
 ) -> None:
     if known.type is not None and known.type not in types:
         allowed = allowed or type_names(types)
-        refuse(op, what, known.type_name, allowed, say.CAST.format(types[0].name), TypeError)
+        remedy = say.CAST.format(types[0].name)
+        refuse(op, what, known.type_name, allowed, remedy, TypeError)
 
 
 def known_output_type(

@@ -45,19 +45,27 @@ def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
     result = np.empty_like(d)
     left = np.arange(d.size)
     for attempt in range(attempts):
-        first = blocks[left, 2 * attempt]
-        second = blocks[left, 2 * attempt + 1, :2]
+        # A normal is made of one block, what decides on it of half of the next.
+        block = 2 * attempt
+        first = blocks[left, block]
+        second = blocks[left, block + 1, :2]
         pairs = unit(first.reshape(-1))
-        _, x = elementary.normal_pairs(pairs[0::2], pairs[1::2])
+        radii = pairs[0::2]
+        angles = pairs[1::2]
+        _, x = elementary.normal_pairs(radii, angles)
         w = unit(second.reshape(-1))
         z = one + c[left] * x
         y = z * z * z
         is_positive = y > 0
-        result[left] = np.where(is_positive, d[left] * y, d[left])
+        d_left = d[left]
+        result[left] = np.where(is_positive, d_left * y, d_left)
+        # ln of what is not positive is not asked for.
         ln_y = elementary.ln(np.where(is_positive, y, one))
-        limit = x * x * half + d[left] * (one - y + ln_y)
+        slack = d_left * (one - y + ln_y)
+        limit = x * x * half + slack
         is_below = elementary.ln(one - w) < limit
-        left = left[~(is_positive & is_below)]
+        is_accepted = is_positive & is_below
+        left = left[~is_accepted]
         if not left.size:
             break
     small = np.flatnonzero(is_small)

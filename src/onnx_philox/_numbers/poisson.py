@@ -58,8 +58,10 @@ def _small(rate: Values, u: Values) -> Values:
     for k in range(1, MOST_TERMS + 1):
         if not left.size:
             break
-        p[left] = p[left] * rate[left] / np.float64(k)
-        total[left] += p[left]
+        # The probability of k is that of k - 1, times rate / k.
+        term = p[left] * rate[left] / np.float64(k)
+        p[left] = term
+        total[left] += term
         count[left] = k
         is_left = total[left] <= u[left]
         left = left[is_left]
@@ -84,17 +86,24 @@ def _large(rate: Values, blocks: Words, attempts: int) -> Values:
         u = pairs[0::2] - half
         v = np.float64(1) - pairs[1::2]
         s = half - np.abs(u)
-        slope = 2.0 * a[left] / s + b[left]
-        k = np.floor(slope * u + rate[left] + 0.43)
+        rate_left = rate[left]
+        a_left = a[left]
+        b_left = b[left]
+        slope = 2.0 * a_left / s + b_left
+        k = np.floor(slope * u + rate_left + 0.43)
         is_inside = (s >= 0.07) & (v <= q[left])
-        is_outside = (k < 0) | ((s < 0.013) & (v > s))
+        is_in_corner = (s < 0.013) & (v > s)
+        is_outside = (k < 0) | is_in_corner
         # What is outside already must not be computed with.
         tried = np.where(is_outside, 0.0, k)
-        density = -rate[left] + tried * ln_rate[left] - elementary.ln_factorial(tried)
-        width = a[left] / (s * s) + b[left]
+        ln_power = tried * ln_rate[left]
+        density = -rate_left + ln_power - elementary.ln_factorial(tried)
+        width = a_left / (s * s) + b_left
         bound = ln(v) + ln_i[left] - ln(width)
-        is_accepted = is_inside | (~is_outside & (bound <= density))
-        result[left[is_accepted]] = k[is_accepted]
+        is_below = ~is_outside & (bound <= density)
+        is_accepted = is_inside | is_below
+        accepted = left[is_accepted]
+        result[accepted] = k[is_accepted]
         left = left[~is_accepted]
         if not left.size:
             break

@@ -100,7 +100,8 @@ class Inputs:
                 taken = _in_type(taken, wanted)
         if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
             type_ = taken.dtype.name
-            if taken.dtype.kind in "OU" and not isinstance(value, np.ndarray | list | tuple):
+            is_of_numbers = taken.dtype.kind not in "OU"
+            if not is_of_numbers and not isinstance(value, np.ndarray | list | tuple):
                 type_ = type(value).__name__
             feeds.refuse_type(_NAME, name, type_, wanted.name)
         return taken
@@ -113,8 +114,11 @@ class Inputs:
         """
         for name, value in taken.items():
             port = self._ports.get(name)
-            if port is not None and isinstance(value, np.ndarray) and not port.takes(value.shape):
-                feeds.refuse_shape(_NAME, name, str([*value.shape]), port.shape_name)
+            if port is None or not isinstance(value, np.ndarray):
+                continue
+            if not port.takes(value.shape):
+                shape = str([*value.shape])
+                feeds.refuse_shape(_NAME, name, shape, port.shape_name)
 
     def _listed(self, names: Iterable[str]) -> list[str]:
         """The inputs of these names, with their types."""

@@ -121,10 +121,12 @@ def warn_of_moved_shares(nodes: Sequence[Random]) -> None:
             moved.append((node.site.called, node.share))
     if not moved:
         return
-    names = [name for name, _ in moved]
+    names = []
     what = []
     for name, share in moved:
-        what.append(f"{name!r} ({share.numbers})" if share.numbers else repr(name))
+        names.append(name)
+        numbers = f" ({share.numbers})" if share.numbers else ""
+        what.append(f"{name!r}{numbers}")
     warnings.warn(
         f"Bernoulli {few(what)}: {moved[0][1]}, as ONNX says. For the shares of today, pass "
         f"invert_bernoulli={names!r} to make_reproducible, rewrite_file or Pipeline; for the new "
@@ -139,7 +141,8 @@ def warn_of_doubts(nodes: Sequence[Random]) -> None:
         if doubt is not None and doubt.is_warned:
             alike = [node.site for node in nodes if node.doubt == doubt]
             names = ", ".join(repr(site.called) for site in alike)
-            warnings.warn(f"{alike[0].op_type} {names}: {doubt}", stacklevel=shown.stacklevel())
+            op_type = alike[0].op_type
+            warnings.warn(f"{op_type} {names}: {doubt}", stacklevel=shown.stacklevel())
 
 
 class Batch(Protocol):
@@ -194,7 +197,10 @@ def prove_rows(
         ValueError: The model has no batch; a name is not that of a random node; or a node that is
             not named is not proved to draw rows of the batch, or cannot.
     """
-    check_names(named, frozenset[str]().union(*(random.names for random in nodes)))
+    every: set[str] = set()
+    for random in nodes:
+        every |= random.names
+    check_names(named, every)
     rows = rows_of()
     said: list[Random] = []
     unnamed: list[NotRowsError] = []

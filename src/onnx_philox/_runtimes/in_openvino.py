@@ -50,19 +50,20 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
 
     OpenVINO is asked: with it the model has shapes, and with another size it has none.
     """
-    shapes = {
-        i: port.get_partial_shape()
-        for i, port in enumerate(model.inputs)
-        if port.get_partial_shape().rank.is_static
-    }
+    shapes = {}
+    for i, port in enumerate(model.inputs):
+        shape = port.get_partial_shape()
+        if shape.rank.is_static:
+            shapes[i] = shape
     open_ = []
     for i, shape in shapes.items():
-        open_ += [(i, d) for d in range(len(shape)) if shape[d].is_dynamic]
+        for d, dimension in enumerate(shape):
+            if dimension.is_dynamic:
+                open_.append((i, d))
     own = None
-    for place in open_:
-        names = model.inputs[place[0]].get_names()
-        if place[1] == axis and batch in names:
-            own = place
+    for i, d in open_:
+        if d == axis and batch in model.inputs[i].get_names():
+            own = i, d
             break
     if own is None:
         return set()
@@ -76,23 +77,22 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
     for place in open_:
         if place == own or is_tied(place):
             index, tied_axis = place
-            carrying |= {(name, tied_axis) for name in model.inputs[index].get_names()}
+            for name in model.inputs[index].get_names():
+                carrying.add((name, tied_axis))
     return carrying
 
 
 def named(ports: list[Port], carrying: Collection[Carrier]) -> list[Port]:
     """Inputs whose dimensions have a name, where they carry the batch."""
-
-    def size(port: Port, axis: int, known: Any) -> Any:
-        if (port.name, axis) in carrying:
-            return _NAME
-        return known
-
     named = []
     for port in ports:
         shape = port.shape
         if shape:
-            shape = tuple(size(port, axis, known) for axis, known in enumerate(shape))
+            sizes = list(shape)
+            for axis in range(len(sizes)):
+                if (port.name, axis) in carrying:
+                    sizes[axis] = _NAME
+            shape = tuple(sizes)
         named.append(replace(port, shape=shape))
     return named
 
@@ -359,9 +359,13 @@ def _check_device(owner: str, device: Any, core: ov.Core) -> None:
     if isinstance(device, str):
         names = re.findall(r"([^\W\d]\w*)\.?(\w*)", device)
     available = core.available_devices
-    known = {*_CHOOSING, *(name.partition(".")[0] for name in available)}
-    is_known = all(name in known and _has_number(core, name, n) for name, n in names)
-    if not names or not is_known:
+    kinds = [name.partition(".")[0] for name in available]
+    known = {*_CHOOSING, *kinds}
+    is_known = bool(names)
+    for name, number in names:
+        if name not in known or not _has_number(core, name, number):
+            is_known = False
+    if not is_known:
         allowed = f"one that OpenVINO finds here ({', '.join(available)})"
         remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
         raise models.SettingError(owner, "device", repr(device), allowed, remedy)
@@ -485,7 +489,8 @@ def _port(name: str, given: Any, value: onnx.ValueInfoProto | None) -> Port:
     if value:
         names = [d.dim_param or None for d in value.type.tensor_type.shape.dim]
     if shape is not None and len(shape) == len(names):
-        shape = tuple(n if d is None else d for d, n in zip(shape, names, strict=True))
+        pairs = zip(shape, names, strict=True)
+        shape = tuple(name if size is None else size for size, name in pairs)
     known = ov_arrays.element_type(given.element_type)
     dtype = known.dtype if isinstance(known, ElementType) else known
     return Port(name, dtype, shape)

@@ -313,7 +313,8 @@ class Inspection:
         """The streams and the names of nodes in one place, and why the first is not rewritten."""
         first = equal[0]
         place = f"  {place_of(first.node)}" if self.has_places else ""
-        text = Text.assemble(few_of([found.node.called for found in equal]), (place, "dim"))
+        names = few_of([found.node.called for found in equal])
+        text = Text.assemble(names, (place, "dim"))
         if first.problem is not None:
             text.append(f"\n{first.problem}")
         streams = [found.node.stream for found in equal if found.node.stream is not None]
@@ -397,19 +398,25 @@ class Inspection:
 
     def seeds(self) -> list[tuple[str, str]]:
         """What becomes of the seeds of each node that has some, and of those of equal ones."""
-        remarks = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
-        nodes = [found.node for found in self.found]
+        remarks = []
+        nodes = []
+        for found in self.found:
+            nodes.append(found.node)
+            if found.seeds is not None:
+                remarks.append((found.node.called, found.seeds))
         for alike, what in equal_seeds.remarks(nodes, KEEP_SEEDS):
             remarks.append((few_of(alike.names), f"{alike.seeds}: {what}"))
         return remarks
 
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
-        return [(f.node.called, f.node.share) for f in self.found if f.node.share is not None]
+        nodes = [found.node for found in self.found]
+        return [(node.called, node.share) for node in nodes if node.share is not None]
 
     def doubts(self) -> list[tuple[str, str]]:
         """What says of a node that the model may not draw what was meant."""
-        return [(f.node.called, f.node.doubt) for f in self.found if f.node.doubt is not None]
+        nodes = [found.node for found in self.found]
+        return [(node.called, node.doubt) for node in nodes if node.doubt is not None]
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.
