@@ -137,7 +137,11 @@ def _parameter(
     return _input(name, type_, of_each if has_several else [])
 
 
-def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str]) -> None:
+def _check_inputs(
+    op: Operator,
+    given: Mapping[str, Any],
+    inputs: Sequence[str],
+) -> None:
     """Refuses names of graph inputs that are no inputs to leave out, or that are given besides."""
     optional = [i.name for i in op.parameters if i.optional]
     for name in inputs:

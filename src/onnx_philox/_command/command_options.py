@@ -20,7 +20,12 @@ from onnx_philox._command.wanted import RowSeeds, WantedRuns
 class _File(click.Path):
     """A path; click's own words about one that may not be read say nothing of what is allowed."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
         """The text as a path."""
         if not os.fspath(value):
             # As a Path it would be the working directory.
@@ -151,7 +156,11 @@ _FILL = flag(
 )
 
 
-def _draws(context: click.Context, param: click.Parameter, value: Any) -> dict[str, str]:
+def _draws(
+    context: click.Context,
+    param: click.Parameter,
+    value: Any,
+) -> dict[str, str]:
     """The inputs of `--draw`, and the law of each."""
     draws: dict[str, str] = {}
     for text in value:

@@ -18,7 +18,11 @@ from onnx_philox._runtimes.port import ArgumentError
 
 
 @contextmanager
-def with_draws(seen: AnyLook, draw: Mapping[str, str], backend: str = AUTO) -> Iterator[AnyLook]:
+def with_draws(
+    seen: AnyLook,
+    draw: Mapping[str, str],
+    backend: str = AUTO,
+) -> Iterator[AnyLook]:
     """The model whose inputs have become draws, for as long as it runs; itself without `draw`.
 
     `backend` is that with which OpenVINO reads it, if it is an IR.

@@ -136,7 +136,12 @@ class _Number(click.ParamType):  # type: ignore[type-arg]
         self.name = name
         self._kind = kind
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
         """The text as a number."""
         try:
             return self._kind(value)

@@ -431,14 +431,21 @@ def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
     return (None,) * length
 
 
-def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
+def _can_be_equal(
+    shape: tuple[int | None, ...],
+    other: tuple[int | None, ...],
+) -> bool:
     if len(shape) != len(other):
         return False
     pairs = zip(shape, other, strict=True)
     return all(None in (a, b) or a == b for a, b in pairs)
 
 
-def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
+def _check_range(
+    op: Operator | str,
+    minval: Known | None,
+    maxval: Known | None,
+) -> None:
     """Refuses bounds in the wrong order, or so far apart that their difference overflows."""
     if minval is None or minval.value is None:
         return

@@ -156,7 +156,11 @@ def check_room(folder: Path, size: int, path: Path) -> None:
             allocate(file.fileno(), 0, max(size, 1))
 
 
-def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str]) -> None:
+def check_apart(
+    owner: str,
+    written: Mapping[Path, str],
+    read: Mapping[Path, str],
+) -> None:
     """Refuses to write a file that is also read, or one file twice; follows links.
 
     The files to write may not exist yet. What each file is goes into the message.

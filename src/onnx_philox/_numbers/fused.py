@@ -27,7 +27,11 @@ _SMALLEST = 2.0**-400
 _LARGEST = 2.0**400
 
 
-def multiply_add_f32(a: F32s, b: F32s | np.float32, c: F32s | np.float32) -> F32s:
+def multiply_add_f32(
+    a: F32s,
+    b: F32s | np.float32,
+    c: F32s | np.float32,
+) -> F32s:
     """Computes a * b + c of float32, rounded once."""
     # Exact: two times 24 bits fit into 53.
     product = np.multiply(a, b, dtype=np.float64)

@@ -252,7 +252,11 @@ Sizes = tuple[int | None, ...]
 """The sizes of an input: None for one that the model leaves open."""
 
 
-def with_asked_shape(metadata: str | None, name: str, sizes: Sequence[int | None]) -> str:
+def with_asked_shape(
+    metadata: str | None,
+    name: str,
+    sizes: Sequence[int | None],
+) -> str:
     """What a model says of the shapes that it asks for, with another one.
 
     Args:

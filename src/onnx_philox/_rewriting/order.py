@@ -298,7 +298,11 @@ class Format(Generic[Model, Random, BatchOf, Left]):
     """Replaces the nodes that draw nothing and cannot stay; returns how many there were."""
 
 
-def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: Asked) -> Report:
+def rewrite(
+    format: Format[Model, Random, BatchOf, Left],
+    model: Model,
+    asked: Asked,
+) -> Report:
     """Replaces the random nodes of a model, in place.
 
     Raises:

@@ -31,7 +31,11 @@ def of_seeds(
     return generator.of_seeds(np.asarray(seeds, np.uint64))
 
 
-def carriers(ports: Iterable[Port], batch: str | None, axis: int) -> list[tuple[Port, int]]:
+def carriers(
+    ports: Iterable[Port],
+    batch: str | None,
+    axis: int,
+) -> list[tuple[Port, int]]:
     """The inputs that say how many rows a batch has, and the dimension of each that is the batch.
 
     Args:

@@ -1,4 +1,4 @@
-"""A model in OpenVINO, and which of its inputs carry the batch."""
+"""A model in OpenVINO."""
 
 from __future__ import annotations
 
@@ -29,89 +29,12 @@ from onnx_philox._openvino_models import arrays as ov_arrays
 from onnx_philox._openvino_models import openvino_graphs, requests
 from onnx_philox._openvino_models.ports import input_names, output_names
 from onnx_philox._runtimes import models
+from onnx_philox._runtimes.openvino_batch import Carrier, carriers, named
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
 from onnx_philox._runtimes.options import PRECISION
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._standard import made
 from onnx_philox._standard.targets import TARGETS
-
-_NAME = "batch"
-# No model is made for batches of just these sizes, and neither is broadcast to the other.
-_ROWS = 3
-_OTHER = 5
-
-
-Carrier = tuple[str, int]
-"""The name of an input, and its dimension that carries the batch."""
-
-
-def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
-    """The dimensions of inputs that must be this one of the input `batch`.
-
-    OpenVINO is asked: with it the model has shapes, and with another size it has none.
-    """
-    shapes = {}
-    for i, port in enumerate(model.inputs):
-        shape = port.get_partial_shape()
-        if shape.rank.is_static:
-            shapes[i] = shape
-    open_ = []
-    for i, shape in shapes.items():
-        for d, dimension in enumerate(shape):
-            if dimension.is_dynamic:
-                open_.append((i, d))
-    own = None
-    for i, d in open_:
-        if d == axis and batch in model.inputs[i].get_names():
-            own = i, d
-            break
-    if own is None:
-        return set()
-
-    def is_tied(other: Place) -> bool:
-        unlike = {own: _ROWS, other: _OTHER}
-        alike = {own: _ROWS, other: _ROWS}
-        return not _fits(model, shapes, unlike) and _fits(model, shapes, alike)
-
-    carrying = set()
-    for place in open_:
-        if place == own or is_tied(place):
-            index, tied_axis = place
-            for name in model.inputs[index].get_names():
-                carrying.add((name, tied_axis))
-    return carrying
-
-
-def named(ports: list[Port], carrying: Collection[Carrier]) -> list[Port]:
-    """Inputs whose dimensions have a name, where they carry the batch."""
-    named = []
-    for port in ports:
-        shape = port.shape
-        if shape:
-            sizes = list(shape)
-            for axis in range(len(sizes)):
-                if (port.name, axis) in carrying:
-                    sizes[axis] = _NAME
-            shape = tuple(sizes)
-        named.append(replace(port, shape=shape))
-    return named
-
-
-Place = tuple[int, int]
-
-
-def _fits(model: ov.Model, shapes: dict[int, ov.PartialShape], sizes: dict[Place, int]) -> bool:
-    """Whether the model has shapes with these sizes."""
-    asked: dict[int, ov.PartialShape] = {}
-    for (index, axis), size in sizes.items():
-        shape = asked.setdefault(index, ov.PartialShape(shapes[index]))
-        shape[axis] = ov.Dimension(size)
-    try:
-        model.clone().reshape(asked)
-    except RuntimeError:
-        return False
-    return True
-
 
 # What OpenVINO calls its ways to choose among devices.
 _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
@@ -279,7 +202,11 @@ def new_core(backend: str) -> ov.Core:
 _DIRICHLET = "aten::_sample_dirichlet"
 
 
-def read_by_core(core: ov.Core, given: Given, model: onnx.ModelProto | None = None) -> ov.Model:
+def read_by_core(
+    core: ov.Core,
+    given: Given,
+    model: onnx.ModelProto | None = None,
+) -> ov.Model:
     """Reads a file, or an ONNX model in memory, whose external data lies beside the file.
 
     OpenVINO looks for such data in the folder of a file alone, follows no link out of it, and maps

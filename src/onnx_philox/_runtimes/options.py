@@ -34,7 +34,12 @@ class Options:
         return ""
 
     @classmethod
-    def of(cls, backend: str, precision: str | None = None, device: str | None = None) -> Self:
+    def of(
+        cls,
+        backend: str,
+        precision: str | None = None,
+        device: str | None = None,
+    ) -> Self:
         """What a command asks for, as far as the runtime has it; on a CPU, if nothing is said."""
         asked: dict[str, Any] = {
             "backend": backend,

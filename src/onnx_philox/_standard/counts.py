@@ -132,7 +132,11 @@ def value(b: Builder, count: Count) -> ir.Value:
     return count
 
 
-def int64(b: Builder, shape: ir.Value, known: NDArray[Any] | None) -> ir.Value:
+def int64(
+    b: Builder,
+    shape: ir.Value,
+    known: NDArray[Any] | None,
+) -> ir.Value:
     """The dimensions in int64, as constants where they are known."""
     if known is not None:
         return b.constant(known, np.int64)

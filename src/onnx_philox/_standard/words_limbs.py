@@ -302,7 +302,11 @@ def low16(b: Builder, x: ir.Value) -> ir.Value:
     return b("BitwiseAnd", x, b.i32(_LOW))
 
 
-def high16(b: Builder, x: ir.Value, low: ir.Value | None = None) -> ir.Value:
+def high16(
+    b: Builder,
+    x: ir.Value,
+    low: ir.Value | None = None,
+) -> ir.Value:
     """The upper half of a word, of whose lower half may be given."""
     if low is None:
         low = low16(b, x)

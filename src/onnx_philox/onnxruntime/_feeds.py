@@ -64,7 +64,11 @@ def type_name(of_onnxruntime: str) -> str:
     return _IN_NUMPY.get(element, element)
 
 
-def check_feed(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[str, Any]) -> None:
+def check_feed(
+    inputs: Iterable[Any],
+    optional: Iterable[Any],
+    given: Mapping[str, Any],
+) -> None:
     """Refuses a feed that ONNX Runtime has refused, in our words, if the fault is found.
 
     Args:
@@ -100,7 +104,11 @@ def check_feed(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[st
             _check_shape(name, as_value.shape(), port.shape)
 
 
-def _check_shape(name: str, shape: list[int], wanted: list[int | str | None]) -> None:
+def _check_shape(
+    name: str,
+    shape: list[int],
+    wanted: list[int | str | None],
+) -> None:
     # ONNX Runtime says nothing of a rank that is not known, as of a scalar's.
     fits = len(shape) == len(wanted) and all(
         not isinstance(w, int) or w == given for w, given in zip(wanted, shape, strict=True)

@@ -145,7 +145,10 @@ def convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
             consumer.replace_source_output(converted.output(0))
 
 
-def numbers_of(op: Operator, sources: Mapping[str, ov.Output]) -> list[tuple[Input, ov.Output]]:
+def numbers_of(
+    op: Operator,
+    sources: Mapping[str, ov.Output],
+) -> list[tuple[Input, ov.Output]]:
     """The given inputs that hold parameters of the distribution."""
     return [
         (declared, sources[declared.name])

@@ -146,7 +146,11 @@ def _input(value: ir.Value) -> noise_inputs.ModelInput:
     return noise_inputs.ModelInput(value.name or "", type_, is_float, shape, is_read)
 
 
-def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest | None:
+def _rest(
+    model: ir.Model,
+    surveyed: Survey[Any],
+    type_of: Types,
+) -> rest.Rest | None:
     """What runtimes must load beside the random nodes; None where no rewrite replaces them all."""
     if surveyed.obstacle is not None or any(node.error for node in surveyed.nodes):
         return None
@@ -180,7 +184,11 @@ def _seeds(node: RandomNode) -> str | None:
     return f"keeps {seeds_in_words(*node.seeds)}, reads the state, and has no stream."
 
 
-def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Trials]) -> str:
+def _key(
+    node: Unrewritten[Any],
+    probe: probes.Probe,
+    runtimes: list[trials.Trials],
+) -> str:
     """The key of what the runtimes do with a node: of its probe, unless they load no such model.
 
     A probe has the node alone, without what the model declares of its output, and in the graph.

@@ -40,7 +40,10 @@ def ranged(numbers: Iterable[int]) -> str:
     return ", ".join(few)
 
 
-def grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:
+def grouped(
+    items: Iterable[T],
+    key: Callable[[T], Any],
+) -> Iterable[list[T]]:
     """The items of each key together, in the order in which the keys first appear."""
     groups: dict[Any, list[T]] = {}
     for item in items:

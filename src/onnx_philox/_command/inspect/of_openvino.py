@@ -129,7 +129,11 @@ def _known(
     return known
 
 
-def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -> str | None:
+def _of_seeds(
+    found: InModel,
+    record: RandomNode,
+    kept: Mapping[str, InModel],
+) -> str | None:
     """What each way to rewrite a node makes of its seeds; None where it has none."""
     if record.seeds is None or isinstance(found, Irreplaceable):
         return None

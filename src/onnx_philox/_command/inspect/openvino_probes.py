@@ -110,7 +110,11 @@ def _of_ours(node: ov.Node) -> Probe:
 _Made = tuple[ov.Model, list[NDArray[Any]]]
 
 
-def _uniform(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
+def _uniform(
+    node: ov.Node,
+    seeds: tuple[int, int],
+    copies: int = 1,
+) -> _Made:
     """RandomUniform: what is constant in the model is so here."""
     said = node.get_attributes()
     length = (dimensions(node.input_value(0)) or (1,))[0]
@@ -136,7 +140,11 @@ def _bound(node: ov.Node, index: int) -> ov.Node:
     return opset8.constant(index - 1, given.get_element_type())
 
 
-def _multinomial(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
+def _multinomial(
+    node: ov.Node,
+    seeds: tuple[int, int],
+    copies: int = 1,
+) -> _Made:
     """Multinomial, of equally likely classes."""
     said = node.get_attributes()
     replaces = bool(said["with_replacement"])

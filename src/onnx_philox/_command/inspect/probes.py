@@ -231,7 +231,10 @@ def _is_given(output: ir.Value) -> bool:
     return output.index() == 0 or is_wanted(output)
 
 
-def _inputs(node: ir.Node, types: Types) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
+def _inputs(
+    node: ir.Node,
+    types: Types,
+) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
     """The inputs of the copy, and the feeds of those that are not constants."""
     inputs: list[ir.Value | None] = []
     feeds: list[NDArray[Any]] = []

@@ -56,7 +56,11 @@ class Rest:
         return not self.has_stand_ins or any(words in reason for words in SURE)
 
 
-def build(model: ir.Model, nodes: Iterable[ir.Node], types: Types) -> Rest | None:
+def build(
+    model: ir.Model,
+    nodes: Iterable[ir.Node],
+    types: Types,
+) -> Rest | None:
     """What is left of a model without these random nodes, and without those of this package.
 
     None where that cannot be said, since a type is not known.

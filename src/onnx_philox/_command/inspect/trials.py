@@ -215,7 +215,11 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-def _answers(worker: _Worker, probes: Mapping[str, str], tell: Tell) -> dict[str, dict[str, str]]:
+def _answers(
+    worker: _Worker,
+    probes: Mapping[str, str],
+    tell: Tell,
+) -> dict[str, dict[str, str]]:
     """The answer to each probe; after a probe that ended its process, a new process goes on."""
     answers = {}
     with contextlib.ExitStack() as others:
@@ -351,7 +355,11 @@ def _trial(
     return Trial(behaviour, reason, first, tuple(known))
 
 
-def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tuple[Behaviour, str]:
+def _behaviour(
+    probe: Probe,
+    here: dict[str, str],
+    there: dict[str, str],
+) -> tuple[Behaviour, str]:
     """The behaviour, judged by which draws had the same numbers."""
     first = here["first"]
     is_same_in_process = first == there["first"]

@@ -54,7 +54,11 @@ def _loader(runtime: str, file: str) -> Load:
     return refuse
 
 
-def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
+def _try(
+    load: Load,
+    probe: dict[str, Any],
+    what: str,
+) -> dict[str, str]:
     """Hashes of the numbers that two runs, another session and another seed draw.
 
     With "requests", another request of the same session draws too, by `anew` of what the file

@@ -94,7 +94,11 @@ def _numbered_axis(frame: _Frame, form: str) -> str:
     return _axis([(frame.x(number), format(number, form)) for number in numbers])
 
 
-def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) -> str:
+def bars(
+    values: NDArray[Any],
+    names: Sequence[str],
+    shares: Sequence[float],
+) -> str:
     """How often each of the values 0, 1, 2 ... was drawn, and the exact shares."""
     whole = values.astype(np.int64).reshape(-1)
     counts = np.bincount(whole, minlength=len(shares))
@@ -102,7 +106,11 @@ def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) ->
     return beside(names, drawn.tolist(), shares, over=6)
 
 
-def overlaid(edges: Sequence[float], was: Sequence[float], now: Sequence[float]) -> str:
+def overlaid(
+    edges: Sequence[float],
+    was: Sequence[float],
+    now: Sequence[float],
+) -> str:
     """Two histograms over each other: bars, and a line of steps.
 
     Args:

@@ -211,7 +211,11 @@ def made_up(
     return arrays
 
 
-def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDArray[Any]:
+def made(
+    port: Port,
+    number: int,
+    sizes: Mapping[Any, int] | None = None,
+) -> NDArray[Any]:
     """The array with this number among those that are made up; open dimensions have these sizes.
 
     Raises:

@@ -33,7 +33,11 @@ _LONG_PATH = 1024
 _DAMAGED = (zipfile.BadZipFile, zlib.error)
 
 
-def read_inputs(given: Sequence[str], ports: Sequence[Port], state: str | None) -> Arrays:
+def read_inputs(
+    given: Sequence[str],
+    ports: Sequence[Port],
+    state: str | None,
+) -> Arrays:
     """Reads `name=file.npy`, `name=value` (JSON) and `file.npz`, and checks them.
 
     `state` is the port that a seed can fill.
@@ -56,7 +60,11 @@ def read_inputs(given: Sequence[str], ports: Sequence[Port], state: str | None) 
     return taken
 
 
-def check_all_given(ports: Sequence[Port], given: Mapping[str, Any], state: str | None) -> None:
+def check_all_given(
+    ports: Sequence[Port],
+    given: Mapping[str, Any],
+    state: str | None,
+) -> None:
     """Refuses feeds that lack a required input; `state` is the port that a seed can fill.
 
     Raises:
@@ -75,7 +83,11 @@ def check_all_given(ports: Sequence[Port], given: Mapping[str, Any], state: str 
             feeds.refuse_missing(_NAME, [port.name for port in missing], remedy)
 
 
-def _arrays(argument: str, by_name: Mapping[str, Port], state: str | None) -> Arrays:
+def _arrays(
+    argument: str,
+    by_name: Mapping[str, Port],
+    state: str | None,
+) -> Arrays:
     """The arrays of one `--input`."""
     if argument.endswith(".npz"):
         loaded = _load(argument)
@@ -171,7 +183,11 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
     return exact
 
 
-def _known(name: str, by_name: Mapping[str, Port], state: str | None) -> str:
+def _known(
+    name: str,
+    by_name: Mapping[str, Port],
+    state: str | None,
+) -> str:
     if name not in by_name:
         listed = _listed(by_name.values(), state)
         remedy = feeds.RENAME

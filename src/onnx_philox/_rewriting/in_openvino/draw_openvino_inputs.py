@@ -178,7 +178,11 @@ def _size(letter: str | None, others: Sequence[ov.Node]) -> ov.Output | None:
     return None
 
 
-def _asked_shape(drawn: DrawnInput, sizes: Sequence[int | None], model: ov.Model) -> ov.Output:
+def _asked_shape(
+    drawn: DrawnInput,
+    sizes: Sequence[int | None],
+    model: ov.Model,
+) -> ov.Output:
     """A new input that says the shape, of which these sizes are known."""
     taken = {name for each in model.inputs for name in each.get_names()}
     name = drawn.name_of_shape(taken)

@@ -81,7 +81,11 @@ class DrawnRows(DrawnShape):
         return [0] if self.is_of_logits else [1, 2]
 
 
-def parameters_of(step: Step, declared: tuple[Input, ...], rank: int) -> list[Part]:
+def parameters_of(
+    step: Step,
+    declared: tuple[Input, ...],
+    rank: int,
+) -> list[Part]:
     """The inputs of a node of this package that what it draws meets."""
     parts = []
     for index, (known, given) in enumerate(zip(step.known, declared, strict=False)):

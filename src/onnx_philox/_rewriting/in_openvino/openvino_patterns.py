@@ -208,7 +208,11 @@ def _are_alike(u: UniformNode, v: UniformNode) -> bool:
     return u.values is v.values and _is_shape(u.shape, v.shape, v.dimensions)
 
 
-def _is_shape(given: ov.Output, other: ov.Output, known: tuple[int | None, ...] | None) -> bool:
+def _is_shape(
+    given: ov.Output,
+    other: ov.Output,
+    known: tuple[int | None, ...] | None,
+) -> bool:
     """Whether a shape is another one, of what has these dimensions."""
     if given == other:
         return True

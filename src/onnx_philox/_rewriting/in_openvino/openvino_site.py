@@ -41,7 +41,11 @@ def site_of(node: ov.Node, owners: tuple[Owner, ...]) -> Site:
     )
 
 
-def _seeded(node: ov.Node, owners: tuple[Owner, ...], seeds: tuple[int, int]) -> Seeded:
+def _seeded(
+    node: ov.Node,
+    owners: tuple[Owner, ...],
+    seeds: tuple[int, int],
+) -> Seeded:
     """What OpenVINO makes of the seeds of a node; they are compared as they are."""
     said = node.get_attributes()
     place = tuple(owner.label for owner in owners)

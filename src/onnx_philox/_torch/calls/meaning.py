@@ -56,13 +56,25 @@ def randn_like(w: Writer, x: Any, dtype: Any = None) -> Any:
     return _normal(w, shape, 0, 1, w.kind(dtype, x))
 
 
-def randint(w: Writer, high: Any, size: Any, low: Any = 0, dtype: Any = None) -> Any:
+def randint(
+    w: Writer,
+    high: Any,
+    size: Any,
+    low: Any = 0,
+    dtype: Any = None,
+) -> Any:
     shape = w.dims(size)
     kind = I64 if dtype is None else w.kind(dtype)
     return _integers(w, shape, low, high, kind)
 
 
-def randint_like(w: Writer, x: Any, high: Any, low: Any = 0, dtype: Any = None) -> Any:
+def randint_like(
+    w: Writer,
+    x: Any,
+    high: Any,
+    low: Any = 0,
+    dtype: Any = None,
+) -> Any:
     shape = w.shape(x)
     kind = w.kind(dtype, x)
     return _integers(w, shape, low, high, kind)
@@ -399,7 +411,12 @@ def _computed(w: Writer, kind: Any) -> Any:
     return kind
 
 
-def _dropped(w: Writer, x: Any, p: float, kind: Any) -> tuple[Any, Any]:
+def _dropped(
+    w: Writer,
+    x: Any,
+    p: float,
+    kind: Any,
+) -> tuple[Any, Any]:
     """What is kept, scaled, and the mask of it: as a rewritten Dropout computes them."""
     is_f32_ratio = np.float32(p) == p
     if w.element(kind) is not F64 or is_f32_ratio:
@@ -418,7 +435,13 @@ def _dropped(w: Writer, x: Any, p: float, kind: Any) -> tuple[Any, Any]:
     return kept, w.op("Not", dropped)
 
 
-def _sloped(w: Writer, x: Any, low: float, high: float, training: bool) -> tuple[Any, Any]:
+def _sloped(
+    w: Writer,
+    x: Any,
+    low: float,
+    high: float,
+    training: bool,
+) -> tuple[Any, Any]:
     """A slope for each element, where torch draws one for each that is not above 0."""
     kind = w.kind(None, x)
     wide = _computed(w, kind)

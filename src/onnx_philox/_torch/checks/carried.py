@@ -104,7 +104,10 @@ def said(names: tuple[str, ...]) -> str:
     )
 
 
-def _walk(program: Any, before: dict[str, Of]) -> tuple[dict[Any, Of], frozenset[str]]:
+def _walk(
+    program: Any,
+    before: dict[str, Of],
+) -> tuple[dict[Any, Of], frozenset[str]]:
     """What each node is computed of; and the names of what meets a draw."""
     signature = program.graph_signature
     named = {**signature.inputs_to_buffers, **signature.inputs_to_parameters}

@@ -279,7 +279,11 @@ def _written(graph: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
     return roots, writes
 
 
-def _read(graph: Any, roots: dict[Any, Any], writes: dict[Any, list[Any]]) -> set[Any]:
+def _read(
+    graph: Any,
+    roots: dict[Any, Any],
+    writes: dict[Any, list[Any]],
+) -> set[Any]:
     """The nodes whose values an output depends on, by what is read and by what is written to."""
     left = [node for node in graph.nodes if node.op == "output"]
     read: set[Any] = set()

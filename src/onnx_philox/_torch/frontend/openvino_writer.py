@@ -199,7 +199,12 @@ class TorchWriter:
     def width(self, x: ov.Output) -> ov.Output:
         return self._dimension(x, -1)
 
-    def products(self, x: ov.Output, y: ov.Output, _rank: int | None) -> ov.Output:
+    def products(
+        self,
+        x: ov.Output,
+        y: ov.Output,
+        _rank: int | None,
+    ) -> ov.Output:
         return opset8.matmul(x, y, False, True).output(0)
 
     def repeated(self, x: ov.Output, query: ov.Output) -> ov.Output:

@@ -115,7 +115,12 @@ class _Cells:
             returned.append(joined.output(0))
         return returned
 
-    def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
+    def _layer(
+        self,
+        x: ov.Output,
+        begin: list[ov.Output],
+        own: list[ov.Output],
+    ) -> list[ov.Output]:
         """[steps, batch, ways * hidden], and the states after the last step."""
         gates = _GATES[self.name]
         of_way = len(own) // self.ways
@@ -160,7 +165,12 @@ class _Cells:
         ends = [_turned(end, (1, 0, 2)) for end in last]
         return [values, *ends]
 
-    def _bias(self, biases: list[ov.Output], like: ov.Output, size: int) -> ov.Output:
+    def _bias(
+        self,
+        biases: list[ov.Output],
+        like: ov.Output,
+        size: int,
+    ) -> ov.Output:
         is_gru = self.name == "gru"
         if not biases:
             # A GRU has one for each of its three gates, and another of the last one.

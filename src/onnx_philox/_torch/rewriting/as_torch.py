@@ -143,7 +143,11 @@ def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
     return emitter.cast("narrow", single, dtype)
 
 
-def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> list[ir.Value]:
+def composed(
+    random: Replaceable,
+    emitter: Emitter,
+    outputs: list[ir.Value],
+) -> list[ir.Value]:
     """The outputs of a draw; of RandomDropout torch's own arithmetic around its mask.
 
     torch multiplies by 1 / (1 - p), or by 0, so what is dropped may be -0 or NaN. 16 bits are
@@ -293,7 +297,11 @@ def warn(
         )
 
 
-def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequence[int]]:
+def _orders(
+    value: ir.Value,
+    types: Types,
+    rows: int | None,
+) -> Iterator[Sequence[int]]:
     """The orders of dimensions in memory that a tensor may have, by the Transposes before it.
 
     Dimensions of 1 do not count, nor does that of the rows, where each is drawn alone.

@@ -136,7 +136,11 @@ def double_of(node: ir.Node, number: NDArray[np.float32]) -> NDArray[np.float64]
     return widest(narrow, noted(node), float(str(narrow)))
 
 
-def widest(number: NDArray[Any], doubles: list[float], otherwise: float) -> NDArray[np.float64]:
+def widest(
+    number: NDArray[Any],
+    doubles: list[float],
+    otherwise: float,
+) -> NDArray[np.float64]:
     """The first of these doubles that a number is in its own type; else another one."""
     with np.errstate(over="ignore"):
         fitting = [wide for wide in doubles if np.array(wide).astype(number.dtype) == number]

@@ -138,7 +138,11 @@ def _open_batch(ports: Sequence[Port], given: Arrays) -> OpenBatch | None:
     return None
 
 
-def _check_inputs(before: Sequence[Port], after: Sequence[Port], inside: Set[str]) -> None:
+def _check_inputs(
+    before: Sequence[Port],
+    after: Sequence[Port],
+    inside: Set[str],
+) -> None:
     """Refuses an original that does not take what the model takes, or more than that.
 
     Args:

@@ -298,7 +298,10 @@ def _kind_of(given: np.dtype[Any]) -> type[np.floating]:
     return np.float64
 
 
-def repeats(arrays: list[NDArray[Any]], before: NDArray[Any] | None) -> NDArray[np.bool_]:
+def repeats(
+    arrays: list[NDArray[Any]],
+    before: NDArray[Any] | None,
+) -> NDArray[np.bool_]:
     """Whether each run is, to the last bit, the one before it; the first one has none."""
     last = None if before is None else _bytes(before)
     found = []

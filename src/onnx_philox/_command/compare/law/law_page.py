@@ -85,7 +85,11 @@ def _together(report: ComparedLaws) -> list[Picture]:
     return found
 
 
-def _value(name: str, shape: tuple[int, ...], element: int | None) -> str:
+def _value(
+    name: str,
+    shape: tuple[int, ...],
+    element: int | None,
+) -> str:
     """A value of an output as it is written; the output itself where it is no single one."""
     if element is None or not shape:
         return name

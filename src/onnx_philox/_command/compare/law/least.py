@@ -186,7 +186,11 @@ def least_correlation(
     return _smallest(is_seen, np.shape(kurtosis), 1.0)
 
 
-def enough_runs(is_seen: Callable[[int], bool], few: int, most: int) -> int | None:
+def enough_runs(
+    is_seen: Callable[[int], bool],
+    few: int,
+    most: int,
+) -> int | None:
     """About how many runs are enough to see something: the first of growing numbers.
 
     Args:
@@ -227,7 +231,11 @@ def _is_count_seen(more: Floats, fewer: Floats, exponent: float) -> Seen:
     return (unlucky > lucky) & (of_counts(unlucky, lucky) >= exponent)
 
 
-def _smallest(is_seen: Callable[[Floats], Seen], shape: tuple[int, ...], largest: float) -> Floats:
+def _smallest(
+    is_seen: Callable[[Floats], Seen],
+    shape: tuple[int, ...],
+    largest: float,
+) -> Floats:
     """The smallest number up to a largest one that is seen, by halving; else infinite."""
     low = np.full(shape, math.log(_SMALLEST))
     high = np.full(shape, math.log(largest))

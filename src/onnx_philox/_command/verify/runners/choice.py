@@ -51,7 +51,12 @@ class NumpyRunner(Runner):
 class ModelRunner(Runner):
     """A backend of a runtime; it loads models as `onnx-philox run` does."""
 
-    def __init__(self, models: type[LoadedModel], backend: str, device: str | None = None) -> None:
+    def __init__(
+        self,
+        models: type[LoadedModel],
+        backend: str,
+        device: str | None = None,
+    ) -> None:
         super().__init__(models.version, backend)
         self.runtime = models.runtime
         self._models = models

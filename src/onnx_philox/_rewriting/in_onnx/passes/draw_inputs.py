@@ -213,7 +213,11 @@ def _size(emitter: Emitter, other: ir.Value, axis: int) -> ir.Value:
     return emitter.emit("Gather", "size", [shape, index], ir.DataType.INT64, [1], {"axis": 0})
 
 
-def _asked_shape(drawn: DrawnInput, sizes: Sequence[int | None], model: ir.Model) -> ir.Value:
+def _asked_shape(
+    drawn: DrawnInput,
+    sizes: Sequence[int | None],
+    model: ir.Model,
+) -> ir.Value:
     """A new input that says the shape, of which these sizes are known."""
     taken = {value.name for value in onnx_graphs.values(model.graph)}
     name = drawn.name_of_shape(taken)

@@ -110,7 +110,11 @@ def check_schemas(model: ir.Model) -> None:
             check_schema(node, owners, opset)
 
 
-def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) -> None:
+def check_schema(
+    node: ir.Node,
+    owners: tuple[Owner, ...],
+    opset: int | None,
+) -> None:
     """Refuses a node with other inputs, outputs or attributes than its operator declares.
 
     Raises:

@@ -101,7 +101,11 @@ def _after(bits: RandomBits, node: ir.Node, index: int) -> RandomBits | None:
     return replace(bits, count=count, nodes=nodes)
 
 
-def _shifted(bits: RandomBits, by: int, nodes: tuple[ir.Node, ...]) -> RandomBits | None:
+def _shifted(
+    bits: RandomBits,
+    by: int,
+    nodes: tuple[ir.Node, ...],
+) -> RandomBits | None:
     if bits.width is None or not 0 <= by < bits.width:
         return None
     return replace(bits, count=bits.count >> by, nodes=nodes)

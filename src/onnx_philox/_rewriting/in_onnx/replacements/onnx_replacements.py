@@ -316,7 +316,13 @@ class DropoutReplacement(TypedReplacement):
             output = self._sum(emitter, "sum", output, residual)
         return [output, *mask]
 
-    def _sum(self, emitter: Emitter, what: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    def _sum(
+        self,
+        emitter: Emitter,
+        what: str,
+        left: ir.Value,
+        right: ir.Value,
+    ) -> ir.Value:
         left = self._widened(emitter, f"{what}_0", left)
         right = self._widened(emitter, f"{what}_1", right)
         added = emitter.elementwise("Add", what, left, right, self._work)

@@ -408,7 +408,11 @@ def _float_type(site: Site) -> ElementType:
     return _allowed(site, dtype, _FLOATS)
 
 
-def _allowed(site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...]) -> ElementType:
+def _allowed(
+    site: Site,
+    dtype: ir.DataType | None,
+    types: tuple[ElementType, ...],
+) -> ElementType:
     return allowed_type(site, dtype, types, "Export it in one of these.")
 
 
