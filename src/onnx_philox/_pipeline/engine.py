@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from onnx_philox._pipeline.fed_inputs import Feed, Inputs, RowCount, check_mappi
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
+from onnx_philox._runtimes.stated_model import StatedModel, StatedRun
 
 Outputs = dict[str, Any]
 
@@ -41,9 +42,10 @@ class Engine:
         """What a pipeline of a path or of bytes was asked for (`opening.Wanted`)."""
         self.stamp = stamp
         """What its files were when they were read."""
-        self._next = model.outputs.index(streams.next_state)
-        self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
         (state,) = (port for port in model.inputs if port.name == streams.state)
+        self._stated = StatedModel(model, state, streams.next_state, is_apart=True)
+        next_index = self._stated.next_index
+        self._outputs = {i: name for i, name in enumerate(model.outputs) if i != next_index}
         ports = [_checkable(port) for port in model.inputs if port is not state]
         ports += map(_checkable, model.dropped)
         self.ports = ports
@@ -77,22 +79,21 @@ class Engine:
                 of another type.
             ValueError: An input is missing or unknown, or of another shape.
         """
-        values, then = self.values(feed, state, variables)
-        outputs = {name: values[i] for i, name in self._outputs.items()}
-        after = values[self._next].view(np.uint32).reshape(state.shape)
-        return EngineRun(outputs, after, then)
+        ran = self.stated_run(feed, state, variables)
+        assert ran.after is not None
+        outputs = {name: ran.values[i] for i, name in self._outputs.items()}
+        return EngineRun(outputs, ran.after, ran.variables)
 
-    def values(
+    def stated_run(
         self,
         feed: Feed,
         state: NDArray[np.uint32],
         variables: Variables = None,
-    ) -> tuple[Sequence[Any], Variables]:
-        """The same: all outputs of the model in their order, and what the variables hold then."""
+    ) -> StatedRun:
+        """The same, with all outputs of the model in their order."""
         inputs = self._inputs.of(feed)
-        inputs[self.streams.state] = self._state.holding(state)
         try:
-            return self.model.values_from(inputs, variables)
+            return self._stated.run(inputs, state, variables)
         except Exception as error:
             self._inputs.check_shapes(inputs)
             _runtime_errors.raise_of_feed("Pipeline", self.model.runtime, error)

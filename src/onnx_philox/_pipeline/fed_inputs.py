@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import feeds, given_arrays
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._runtimes.first_state import carriers
+from onnx_philox._runtimes.first_state import carriers, rows_in
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
 
@@ -189,22 +189,24 @@ class RowCount:
                 or two inputs differ in their rows.
         """
         by_name = {self._aliases.get(name, name): value for name, value in feed.items()}
-        found: tuple[str, int] | None = None
-        for port, axis in self._carriers:
+
+        def shape_of(port: Port) -> tuple[int, ...] | None:
             shape = _shape_of(port.name, by_name.get(port.name))
-            if shape is None:
-                continue
-            if len(shape) != len(port.shape or ()):
+            if shape is not None and len(shape) != len(port.shape or ()):
                 feeds.refuse_shape(_NAME, port.name, str([*shape]), port.shape_name)
+            return shape
+
+        found: tuple[str, int] | None = None
+        for port, axis, rows in rows_in(self._carriers, shape_of):
             if found is None:
-                found = port.name, shape[axis]
-            elif shape[axis] != found[1]:
+                found = port.name, rows
+            elif rows != found[1]:
                 what = f"{port.name!r}"
                 if axis:
                     what = f"dimension {axis} of {what}"
                 allowed = f"{found[1]}, as that of {found[0]!r} is"
                 remedy = "Feed all of them with a row for each seed or state."
-                refuse(_NAME, f"the number of rows of {what}", shape[axis], allowed, remedy)
+                refuse(_NAME, f"the number of rows of {what}", rows, allowed, remedy)
         if found is None:
             return None
         return found[1]

@@ -26,6 +26,7 @@ from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Draws, Inverted, PerRow
+from onnx_philox._runtimes import first_state
 from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
@@ -343,7 +344,7 @@ class Pipeline:
                 refuse(_MAP, "seeds", given, "given alone", "Leave the others out.")
             seeds = request.checked_seeds(_MAP, self.streams, seeds)
         elif not self.streams.generator.is_counter_based:
-            request.refuse_one_seed(_MAP, self.streams, seed)
+            first_state.refuse_one_seed(self.streams.generator, _MAP, seed)
         else:
             seed = integer(_MAP, "seed", seed, 2**64)
         first_row = integer(_MAP, "first_row", first_row, 2**32)

@@ -59,7 +59,8 @@ def of_rows(
         seeds = np.frombuffer(secrets.token_bytes(8 * rows), np.uint64) >> kept
         return of_seeds(owner, streams, seeds)
     if not streams.generator.is_counter_based:
-        refuse_one_seed(owner, streams, seed)
+        # Whatever stands in its place.
+        first_state.refuse_one_seed(streams.generator, owner, seed)
     _check_single(owner, seed)
     seed = integer(owner, "seed", seed, 2**64)
     with refusing_as(owner):
@@ -92,14 +93,6 @@ def _check_single(owner: str, seed: object) -> None:
     if isinstance(seed, list | tuple | np.ndarray):
         remedy = "Pass seeds=... to a model with a state for each row, or one seed."
         refuse(owner, "seed", shown(seed), "a single integer", remedy, TypeError)
-
-
-def refuse_one_seed(owner: str, streams: Streams, seed: int | None) -> NoReturn:
-    """Refuses a seed for all rows of a model whose generator does not number them."""
-    given = "nothing" if seed is None else seed
-    whose = streams.generator.owner
-    allowed = f"given for each row, since {whose} has no rule that numbers rows"
-    refuse(owner, "seed", given, allowed, "Pass seeds, one for each row, or their states.")
 
 
 _NAME = "Pipeline.request"

@@ -5,14 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._numbers.states import row_states
 from onnx_philox._runtimes.port import Port
+
+
+def refuse_one_seed(generator: Generator, owner: str, seed: Any) -> NoReturn:
+    """Refuses a seed for all rows of a generator that does not number them."""
+    given = "nothing" if seed is None else seed
+    allowed = f"given for each row, since {generator.owner} has no rule that numbers rows"
+    refuse(owner, "seed", given, allowed, "Pass seeds, one for each row, or their states.")
 
 
 def of_seeds(
@@ -63,3 +72,22 @@ def carriers(
             if dimension == name and (port, i) != (first, axis):
                 found.append((port, i))
     return found
+
+
+def rows_in(
+    found: Iterable[tuple[Port, int]],
+    shape_of: Callable[[Port], tuple[int, ...] | None],
+) -> Iterator[tuple[Port, int, int]]:
+    """The inputs that say how many rows there are, as `carriers` finds them, and their rows.
+
+    Args:
+        found: The inputs, and the dimension of each that is the batch.
+        shape_of: The shape that an input is given; None where it is given none.
+
+    Yields:
+        An input, its dimension, and its size; none of a shape that has no such dimension.
+    """
+    for port, axis in found:
+        shape = shape_of(port)
+        if shape is not None and axis < len(shape):
+            yield port, axis, shape[axis]

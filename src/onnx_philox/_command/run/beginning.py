@@ -17,8 +17,9 @@ from onnx_philox._contract.shown import dims
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, check_one_state, next_name
 from onnx_philox._rewriting.drawn_inputs import Sizes, may_be
-from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.models import LoadedModel, RunError, by_name
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
+from onnx_philox._runtimes.stated_model import StatedModel
 
 
 class StatedRuns:
@@ -34,6 +35,11 @@ class StatedRuns:
         self.loaded = loaded
         self.state = state
         self.inputs = inputs
+        port = following = None
+        if state is not None:
+            port = state.port
+            following = state.next
+        self._stated = StatedModel(loaded, port, following, is_apart=False)
 
     def go_on_from(self, words: Any) -> None:
         """Lets the next run begin at the words of a state, or of one for each row."""
@@ -46,9 +52,15 @@ class StatedRuns:
         Raises:
             RunError: The runtime refuses an input, or fails.
         """
-        outputs = self.loaded.run(self.feeds())
-        if self.state is not None and self.state.next in outputs:
-            self.inputs[self.state.name] = outputs[self.state.next]
+        feeds = self.feeds()
+        words = None if self.state is None else feeds.get(self.state.name)
+        try:
+            ran = self._stated.run(feeds, words)
+            outputs = by_name(self.loaded.outputs, ran.values)
+        except Exception as error:
+            raise RunError.of(self.loaded.runtime, "run the model", error) from error
+        if self.state is not None and ran.after is not None:
+            self.inputs[self.state.name] = self.state.port.holding(ran.after)
         return outputs
 
     def feeds(self) -> Arrays:

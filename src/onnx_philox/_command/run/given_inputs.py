@@ -361,12 +361,8 @@ class StatePorts:
                 first, *_ = port.shape or ()
                 if not isinstance(first, int):
                     carrying.append((port, 0))
-        rows = set()
-        for port, axis in carrying:
-            shape = arrays[port.name].shape
-            if axis < len(shape):
-                rows.add(shape[axis])
-        return rows
+        sizes = first_state.rows_in(carrying, lambda port: arrays[port.name].shape)
+        return {rows for _, _, rows in sizes}
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""
