@@ -169,12 +169,20 @@ def untried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def untried_elsewhere(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nor does it in other files than these: a trial takes four processes."""
+    """Nor does it in other files than these: a trial takes four processes, which are kept."""
+    if _parts.COMMAND_PART in missing_part.MISSING:
+        yield
+        return
+    from tests.common.kept_workers import KeptWorkers
+
+    workers = KeptWorkers()
     with pytest.MonkeyPatch.context() as patch:
-        has_command = _parts.COMMAND_PART not in missing_part.MISSING
-        if has_command and request.path.stem not in TRYING:
+        if request.path.stem in TRYING:
+            patch.setattr("onnx_philox._command.inspect.trials._Worker", workers)
+        else:
             patch.setattr("onnx_philox._command.inspect.trials.run", _try_none)
         yield
+    workers.close()
 
 
 @pytest.fixture(scope="session")
