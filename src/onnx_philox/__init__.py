@@ -1,12 +1,13 @@
 """Random numbers as a node of the model: Philox4x32-10 for ONNX Runtime and OpenVINO.
 
-Operators of the ONNX domain ``onnx_philox``: `RandomGenerator` draws bits from a state, as
-DirectML's operator of that name; `RandomUniform` draws values, as OpenVINO's RandomUniform-8;
+Operators of the ONNX domain ``onnx_philox``: `RandomGenerator` draws bits from a state, like
+DirectML's operator of that name; `RandomUniform` draws values, like OpenVINO's RandomUniform-8;
 `RandomNormal`, `RandomBernoulli`, `RandomCategorical` and `RandomExponential` draw normals,
 booleans, classes and waiting times. The same model gives the same bits in every runtime.
 
 Importing this package loads no runtime, not even NumPy, and registers nothing. Each name loads what
-it needs when it is first used: `onnx_philox.onnxruntime` and `onnx_philox.openvino` their runtime.
+it needs when it is first used: `onnx_philox.onnxruntime` loads ONNX Runtime, `onnx_philox.openvino`
+loads OpenVINO.
 """
 
 from __future__ import annotations

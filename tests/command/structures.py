@@ -54,8 +54,10 @@ STRUCTURES = [
         pair("RandomUniform", "RandomUniform", (0, 1)),
         "onnxruntime",
         [
-            "It repeats the RandomUniform that gives 'b': seed 0 and seed 1 are one seed there.",
-            "It repeats the RandomUniform that gives 'a': seed 1 and seed 0 are one seed there.",
+            "It repeats the RandomUniform that gives 'b': seed 0 and seed 1 are the same seed "
+            "there.",
+            "It repeats the RandomUniform that gives 'a': seed 1 and seed 0 are the same seed "
+            "there.",
         ],
     ),
     (
@@ -72,10 +74,12 @@ STRUCTURES = [
         "a = Bernoulli <seed = 2.0> (x)  b = Bernoulli <seed = 3.0> (x)",
         "onnxruntime",
         [
-            "Its uniforms are those of seed 1, times 2, modulo 1, and those of the Bernoulli that "
-            "gives 'b' times 3: for most probabilities the two depend on each other.",
-            "Its uniforms are those of seed 1, times 3, modulo 1, and those of the Bernoulli that "
-            "gives 'a' times 2: for most probabilities the two depend on each other.",
+            "Its uniforms are those of seed 1, times 2, modulo 1, and the uniforms of the "
+            "Bernoulli that gives 'b' are those times 3: for most probabilities the two depend on "
+            "each other.",
+            "Its uniforms are those of seed 1, times 3, modulo 1, and the uniforms of the "
+            "Bernoulli that gives 'a' are those times 2: for most probabilities the two depend on "
+            "each other.",
         ],
     ),
     ("a = Bernoulli <seed = 20.0> (x)  b = Bernoulli <seed = 21.0> (x)", "onnxruntime", []),
@@ -94,10 +98,12 @@ STRUCTURES = [
         f"{ROWS_OF_X}  a = Multinomial <seed = 1.0> (l)  b = Multinomial <seed = 2.0> (l)",
         "onnxruntime",
         [
-            "Its uniforms are those of seed 1, times 1, modulo 1, and those of the Multinomial "
-            "that gives 'b' times 2: for most probabilities the two depend on each other.",
-            "Its uniforms are those of seed 1, times 2, modulo 1, and those of the Multinomial "
-            "that gives 'a' times 1: for most probabilities the two depend on each other.",
+            "Its uniforms are those of seed 1, times 1, modulo 1, and the uniforms of the "
+            "Multinomial that gives 'b' are those times 2: for most probabilities the two depend "
+            "on each other.",
+            "Its uniforms are those of seed 1, times 2, modulo 1, and the uniforms of the "
+            "Multinomial that gives 'a' are those times 1: for most probabilities the two depend "
+            "on each other.",
         ],
     ),
     (

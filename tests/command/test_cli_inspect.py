@@ -237,7 +237,7 @@ def test_a_seed_of_the_time_is_seen_through_and_a_node_alone_of_its_kind_repeats
         ("seed runs sessions processes seeds", Behaviour.SAME_IN_EACH_RUN),
     ],
 )
-def test_which_repeated_draws_are_equal_decides_the_behaviour(same, behaviour):
+def test_a_behaviour_follows_from_which_draws_repeat_each_other(same, behaviour):
     def answer(process: str) -> dict[str, str]:
         process = "" if "processes" in same.split() else process
         names = {"second": "runs", "session": "sessions", "other_seed": "seeds"}
@@ -408,7 +408,7 @@ def test_it_says_that_all_nodes_draw_rows_of_the_batch():
     assert f"(--per-row): possible, all nodes draw rows of {rows}." in said
 
 
-def test_what_no_runtime_loads_for_its_declared_type_is_said_so(path):
+def test_inspect_says_that_no_runtime_loads_a_node_whose_declared_type_is_wrong(path):
     model = parse("""g (float16[3] x) => (float16[3] y) <float16[3] r> {
         r = RandomNormalLike <dtype = 1> (x)  other = RandomNormalLike <dtype = 1> (x)
         half = Cast <to = 10> (other)  sum = Add (half, r)  y = Add (x, sum) }""")
@@ -468,7 +468,7 @@ SAID = [
     Said(
         "y = Neg (x)",
         (
-            "no random nodes but those that train it, nothing to rewrite.",
+            "no random nodes but those of its training graphs, nothing to rewrite.",
             "The graphs that train the model have 1 random node, which no run uses",
         ),
         lambda shown: shown["for_training"],
@@ -481,7 +481,7 @@ SAID = [
 @pytest.mark.parametrize("said", SAID, ids=lambda said: said.body)
 def test_what_a_model_has_or_lacks_is_said(path, said):
     model = parse(said.body) if said.body.startswith("g (") else nodes(said.body)
-    is_for_training = "train it" in said.words[0]
+    is_for_training = "training graphs" in said.words[0]
     if is_for_training:
         train = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
         model.training_info.add().initialization.CopyFrom(parser.parse_graph(train))
@@ -735,7 +735,7 @@ def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(path):
                      else_branch = e () => (float[64] b) {{ b = RandomNormalLike (x) }}> }}"""
     branches = "draws in the other branch"
     dropout = "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in"
-    normals = "OpenVINO draws both uniforms of a normal without a seed alike: none is"
+    normals = "OpenVINO makes each normal without a seed of two equal uniforms: none is"
     for attribute, is_said in (("<seed = 3.0> ", False), ("", True)):
         model = parse(body.format(attribute))
         onnx.save(model, path)

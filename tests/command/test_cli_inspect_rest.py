@@ -51,17 +51,17 @@ IN_THE_WAY = {
     "an operator that OpenVINO lacks": (
         noisy("y = BitCast <to = 6> (n)", opset=26, ir_version=12),
         {"openvino": "No conversion rule found for operations: BitCast-26"},
-        "After a rewrite they draw what a seed says, in onnxruntime, from a state",
+        "After a rewrite a seed decides what they draw, in onnxruntime, from a state",
     ),
     "an operator of another domain that OpenVINO lacks": (
         noisy("y = ai.onnx.ml.Binarizer (n)", domain="ai.onnx.ml"),
         {"openvino": "No conversion rule found for operations: ai.onnx.ml.Binarizer"},
-        "After a rewrite they draw what a seed says, in onnxruntime, from a state",
+        "After a rewrite a seed decides what they draw, in onnxruntime, from a state",
     ),
     "an IR version that ONNX Runtime does not read": (
         noisy("y = Neg (n)", ir_version=99),
         {"onnxruntime": "Unsupported model IR version: 99, max supported IR version: 14"},
-        "After a rewrite they draw what a seed says, in openvino, from a state",
+        "After a rewrite a seed decides what they draw, in openvino, from a state",
     ),
     "nothing": (noisy("y = Neg (n)"), {}, ALL_DO),
 }

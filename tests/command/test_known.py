@@ -214,8 +214,8 @@ def test_inspect_says_which_integers_openvino_does_not_draw(dtype, low, high, is
     ov.save_model(integers(dtype, low, high), path)
     (node,) = cli.document("inspect", path)["random_nodes"]
     whole = (
-        f"Of the integers from {low} to {high} it draws a part, or one: it computes them in 31 "
-        "bits."
+        f"Of the integers from {low} to {high} it draws only some, or always the same one: it "
+        "computes them in 31 bits."
     )
     said = [known["says"] for known in node["today"]["openvino"]["known"]]
     assert (whole in said) is is_cut
@@ -290,8 +290,8 @@ def test_a_rewrite_says_what_runtimes_drew_of_the_original(tmp_path, monkeypatch
         "has it on the right. Now it draws anew in each run."
     )
     repeats = (
-        "Without the rewrite, onnxruntime 1.32.0 does this with {}: It repeats {}: {} are one "
-        "seed there. Now it draws numbers of its own, or the same with keep_seeds."
+        "Without the rewrite, onnxruntime 1.32.0 does this with {}: It repeats {}: {} are the "
+        "same seed there. Now it draws numbers of its own, or the same with keep_seeds."
     )
     said = cli.text("rewrite", "m.onnx", "-o", "new.onnx")
     assert frozen in said
@@ -443,7 +443,7 @@ def test_sentences_that_differ_in_details_are_said_of_few_nodes(columns, tmp_pat
         "correlation is 0.50."
     )
     assert multiple in said
-    assert "likewise: --all says of which." in said
+    assert "likewise: --all lists them." in said
     assert MULTIPLE.format(6) not in said
     first = said.index("It draws what seed 1 draws")
     assert first < said.index("run after run draws on")
@@ -471,4 +471,4 @@ def test_operators_that_a_runtime_does_not_know_are_named_without_their_inputs(t
         assert f"does not load: No Op registered for {kind} with domain_version of 17" in said
     onnx.save(of_onnx(f"{shape}  {'  '.join(nodes)}  y = Neg ({kinds[0]})"), path)
     said = cli.text("inspect", path, env={"COLUMNS": "160"})
-    assert "And 2 nodes likewise: --all says of which." in said
+    assert "And 2 nodes likewise: --all lists them." in said

@@ -37,7 +37,7 @@ DROPOUT = (
 SHARED = "its nodes share a seed", "^'loss' and 'w_gradient' went together, now they do not"
 # No value of 64,000 is below -2, their skewness is 1.
 NO_NORMAL = (
-    "OpenVINO draws both uniforms of a normal without a seed alike",
+    "OpenVINO makes each normal without a seed of two equal uniforms",
     r"^y\b.*: \S+ or less in ",
 )
 SAME_EACH_RUN = "OpenVINO's Multinomial gives the same in each run", ""
@@ -513,7 +513,7 @@ def test_an_original_that_cannot_be_fed_is_refused_with_what_to_do(tmp_path, mon
 
 
 NORMALS = (
-    "OpenVINO draws both uniforms of a normal without a seed alike: none is more than 1.21 "
+    "OpenVINO makes each normal without a seed of two equal uniforms: none is more than 1.21 "
     "standard deviations below the mean, and on average they are 0.06 above it."
 )
 
@@ -565,7 +565,7 @@ def test_nodes_without_seeds_that_repeat_each_other_are_named(tmp_path, monkeypa
         r"'y' and 'z' went together, now they do not: rank correlation \S+, was (?:1\.00|0\.99)",
         change,
     )
-    reason = "neither has a seed, and each is seeded by its number in its own graph."
+    reason = "neither has a seed, and each is seeded by its position in its own graph."
     assert given["faults"] == [
         f"RandomNormalLike (opset 1): It repeats the RandomNormalLike that gives 'a': {reason}",
         f"RandomNormalLike (opset 1): It repeats the RandomNormalLike that gives 'y': {reason}",

@@ -87,7 +87,9 @@ ONE_SEED = """g () => (float[4] a, float[4] b, float[4] c) {
     b = RandomNormal <seed: float = 4.0, shape = [4]> ()
     c = RandomNormal <seed: float = 4.5, shape = [4]> () }"""
 REPEAT = "They may repeat each other: two of them alone drew the same numbers."
-ARE_ONE_SEED = "It repeats the RandomNormal that gives 'c': seed 4 and seed 4.5 are one seed there."
+ARE_ONE_SEED = (
+    "It repeats the RandomNormal that gives 'c': seed 4 and seed 4.5 are the same seed there."
+)
 
 # Of equal seeds a rewrite warns.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -331,7 +333,7 @@ def test_why_an_original_repeats_itself_is_said(tmp_path: Path) -> None:
     onnx.save(
         parse("g (float[N,4] x, float[N,4] noise) => (float[N,4] y) { y = Add (x, noise) }"), noise
     )
-    why = ": the original repeats itself in each run, since it has no random nodes"
+    why = ": each run of the original gives the same values, since it has no random nodes"
     for model, more in (
         (relu, ""),
         (noise, " (its input may be noise: rewrite and compare it with --draw noise=normal)"),

@@ -149,7 +149,9 @@ SEES = {
 
 
 @pytest.mark.parametrize(("was", "now", "runs"), SEES.values(), ids=SEES)
-def test_nine_of_ten_tries_see(was: Model, now: Model, runs: int) -> None:
+def test_a_printed_smallest_difference_is_found_in_nine_of_ten_tries(
+    was: Model, now: Model, runs: int
+) -> None:
     assert told(was, now, runs) >= 9
 
 
@@ -424,7 +426,7 @@ def test_rank_correlations_are_nearly_those_of_scipy() -> None:
     np.testing.assert_allclose(now, was)
 
 
-def test_an_element_is_compared_with_no_mean() -> None:
+def test_an_element_of_a_mask_is_not_correlated_with_a_mean_that_contains_it() -> None:
     """A mask of which one element never changes in the original."""
     random = np.random.default_rng(9)
     was, now = (random.random((2000, 4)) < 0.7 for _ in range(2))
@@ -451,7 +453,9 @@ def _softmax(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("draw", ROUNDED.values(), ids=ROUNDED)
-def test_a_rounding_is_no_difference(draw: Callable[[np.random.Generator], np.ndarray]) -> None:
+def test_values_that_differ_by_rounding_count_as_equal(
+    draw: Callable[[np.random.Generator], np.ndarray],
+) -> None:
     random = np.random.default_rng(10)
     was = np.stack([draw(random) for _ in range(1000)])
     now = np.stack([draw(random) for _ in range(1000)]) * np.float32(1 + 1e-6)

@@ -1,1 +1,1 @@
-"""What operators and doors promise: declarations, versions, shapes, refusals."""
+"""What operators and public functions promise: declarations, versions, shapes, refusals."""

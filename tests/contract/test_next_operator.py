@@ -37,7 +37,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_drawn_wherever_python_draws_and_refused_by_name_elsewhere(
+def test_a_new_operator_is_drawn_where_python_draws_and_refused_by_name_elsewhere(
     outcomes: dict[str, dict[str, str]],
     kind: str,
 ) -> None:

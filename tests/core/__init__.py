@@ -1,1 +1,1 @@
-"""The core in C++ as Python and C call it: instruction sets, arrays, memory."""
+"""The core in C++, called from Python and from C: instruction sets, arrays, memory."""

@@ -149,7 +149,7 @@ assert "libonnxruntime.so" not in maps and "openvino.so" not in maps
     assert done.stdout.split() == expected
 
 
-def test_it_names_every_operator() -> None:
+def test_the_c_interface_names_every_operator() -> None:
     names = [LIBRARY.onnx_philox_operator(c_size_t(i)) for i in range(len(OPERATORS))]
     assert {name.decode() for name in names} == set(OPERATORS)
     assert LIBRARY.onnx_philox_operator(c_size_t(len(OPERATORS))) is None

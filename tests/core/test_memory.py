@@ -70,7 +70,7 @@ VERSION_1 = {"limit": "limit_in_bytes", "usage": "usage_in_bytes"}
 
 
 @pytest.mark.parametrize("case", CASES.splitlines())
-def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
+def test_free_memory_is_the_smallest_of_all_limits(case: str, tmp_path: Path):
     _, of_process, groups, free = (part.strip() for part in case.split("|"))
     files = dict(MACHINE)
     if of_process:

@@ -432,7 +432,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "words"), REFUSED)
-def test_generate_refuses(call: Callable[[], Any], words: str) -> None:
+def test_generate_refuses_wrong_arguments(call: Callable[[], Any], words: str) -> None:
     assert_refused(call, words)
 
 

@@ -1,1 +1,1 @@
-"""OpenVINO's device GPU and NVIDIA's cards, mostly without one."""
+"""Draws on OpenVINO's GPU and on NVIDIA's cards; most of these tests need neither."""

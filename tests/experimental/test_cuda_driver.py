@@ -263,7 +263,7 @@ WRONG_PROVIDERS: list[tuple[Any, str]] = [
 ]
 
 
-def test_a_wrong_use_is_a_sentence() -> None:
+def test_wrong_options_for_cards_are_refused_in_a_sentence() -> None:
     for providers, got in WRONG_PROVIDERS:
         text = (
             "onnx_philox.onnxruntime.InferenceSession: providers must be a list with "

@@ -87,7 +87,7 @@ def test_a_comment_changes_no_fingerprint_and_code_does(
     assert found == [True, False]
 
 
-def test_draw_h_names_the_kernels_that_there_are() -> None:
+def test_the_header_draw_h_lists_exactly_the_kernels_of_the_ptx() -> None:
     header = (CUDA / "draw.h").read_text()
     listed = [tuple(pair) for pair in re.findall(r"kernel\(\w+, (\w+), \w+, (\w+)\)", header)]
     assert listed == KERNELS

@@ -1,1 +1,1 @@
-"""The house itself: its plan, its package, its pages and recipes, and what its tests notice."""
+"""The project itself: which room imports which, the package, its pages, its recipes, its tests."""

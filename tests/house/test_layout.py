@@ -139,7 +139,7 @@ def test_only_the_part_of_torch_has_files_named_so_and_its_rooms_are_in_no_circl
     assert circle(arrows(inside, lambda module: module.split(".")[2])) == []
 
 
-def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> None:
+def test_shared_rewriting_code_imports_no_format_and_the_formats_not_each_other() -> None:
     frame = f"{PACKAGE}._rewriting."
     formats = ("in_onnx", "in_openvino")
 
@@ -182,7 +182,7 @@ def test_no_private_name_is_imported_from_another_package() -> None:
 TWINS = ("_models", "_openvino_models", "_rewriting")
 
 
-def test_a_name_of_a_class_has_one_meaning() -> None:
+def test_no_two_classes_have_one_name() -> None:
     places: dict[str, set[str]] = {}
     for name, file in MODULES.items():
         twins = room(name) in TWINS

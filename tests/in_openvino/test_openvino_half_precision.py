@@ -181,7 +181,7 @@ def test_a_draw_that_is_an_output_too_keeps_all_bits_there(openvino: OpenVino) -
 
 
 @pytest.mark.parametrize("name", ["Mul", "Concat", "If"])
-def test_it_goes_through_ir_of_either_backend_and_compiled_models(
+def test_draws_are_exact_in_ir_of_either_backend_and_in_exported_models(
     openvino: OpenVino, tmp_path: Path, name: str
 ) -> None:
     cases = with_each_draw(CONSUMERS[name])

@@ -248,7 +248,7 @@ def test_a_model_of_each_operator_set_draws_the_reference_s_bits(kind, number, t
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("kind", "number"), MODELS[::4])
-def test_each_kind_draws_them_in_every_way(kind, number, tmp_path) -> None:
+def test_each_kind_of_model_draws_the_last_integers_in_every_way(kind, number, tmp_path) -> None:
     for way in WAYS:
         check(kind, number, way, tmp_path)
 

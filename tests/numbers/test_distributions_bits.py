@@ -225,7 +225,7 @@ def test_chosen_words_are_the_first_that_their_state_draws() -> None:
         assert tuple(bits.tolist()) == block
 
 
-def test_the_edges_are_where_they_should_be() -> None:
+def test_normals_of_the_smallest_uniform_and_of_quarter_turns_are_exact() -> None:
     # u = 0 counts as 1e-7; a quarter turn, and v = 1/8, the last one that is nearest to no turn.
     logarithm = np.log(1e-7)
     largest = float(np.sqrt(-2 * logarithm))

@@ -145,7 +145,7 @@ def test_a_runtime_serves_a_request_the_same_in_every_batch(load: Load) -> None:
 
 
 @pytest.mark.parametrize("request_", [0, REQUESTS - 1])
-def test_the_test_sees_another_request_s_numbers(request_: int) -> None:
+def test_a_batch_that_draws_another_request_s_numbers_is_noticed(request_: int) -> None:
     def swapped(feeds: Arrays) -> list[np.ndarray]:
         # As a draw by place would do: every batch from the states of the first requests.
         wrong = STATES["seeds"][: len(feeds["state"])]

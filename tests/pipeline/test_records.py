@@ -101,7 +101,8 @@ ALTERED = [
     ),
     (
         lambda record: record.update(seed=0),
-        "the seed of run 0 is not the states' key; the seed of run 1 is not the states' key.",
+        "the seed of run 0 in the record is not the key of its states; the seed of run 1 in the "
+        "record is not the key of its states.",
     ),
     (
         lambda record: record["streams"].update(state="x"),
@@ -153,11 +154,11 @@ ALTERED = [
     ),
     (
         lambda record: record["streams"].update(nodes=[]),
-        "the list of nodes is another",
+        "the lists of nodes differ",
     ),
     (
         lambda record: record["streams"]["nodes"][0].update(op_seed=5),
-        "the list of nodes is another",
+        "the lists of nodes differ",
     ),
     (
         lambda record: record["streams"].update(batch="mean"),
@@ -169,11 +170,11 @@ ALTERED = [
     ),
     (
         lambda record: record["runs"][0].update(run=7),
-        "the run number 7 is 0 by the states",
+        "the run number is 7 in the record, and 0 by its states",
     ),
     (
         lambda record: record["runs"][1].update(run=0),
-        "the run number 0 is 1 by the states",
+        "the run number is 0 in the record, and 1 by its states",
     ),
     (
         lambda record: record["runs"][1]["state"].__setitem__(3, 0),
@@ -181,7 +182,7 @@ ALTERED = [
     ),
     (
         lambda record: record.update(how="CPU"),
-        "how is CPU in the record, which this runtime never has",
+        "how is CPU in the record, which this runtime never reports",
     ),
     (
         lambda record: record.update(precision="f16"),
@@ -191,7 +192,9 @@ ALTERED = [
 
 
 @pytest.mark.parametrize(("change", "named"), ALTERED)
-def test_what_is_altered_is_named(folder: Path, change: Change, named: str) -> None:
+def test_replay_names_what_was_altered_in_a_record(
+    folder: Path, change: Change, named: str
+) -> None:
     path = altered(folder, change)
     assert named in said("replay", path, code=1).partition("Different: ")[2]
 
@@ -220,9 +223,10 @@ def test_a_model_without_a_state_or_with_a_given_one_has_runs_from_0_and_no_seed
         said("run", tmp_path / f"{name}.onnx", "--fill", *given, *record)
         assert "Equal: " in said("replay", tmp_path / "record.json")
         edited = altered(tmp_path, lambda record: record["runs"][1].update(run=10))
-        assert "the run number 10 is 1" in said("replay", edited, code=1)
+        told = said("replay", edited, code=1)
+        assert "the run number is 10 in the record, and 1 by its states" in told
     changes: list[tuple[Change, str]] = [
-        (lambda record: record.update(seed=3), "the seed is in the record alone"),
+        (lambda record: record.update(seed=3), "the seed is in the record, and not in this run"),
         (
             lambda record: record["runs"][0].update(state=[0, 0, 0, 0, 3, 0]),
             "the state of run 0 is in the record",
@@ -459,7 +463,8 @@ def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     told = said("run", *given, "--runtime", runtime, "--runs", 2, "--record", record)
     assert "; seed 3,8,18446744073709551615" in told
     edited = altered(tmp_path, lambda record: record.update(seed=[3, 1, 2**64 - 1]))
-    assert "the seed of run 0 is not" in said("replay", edited, code=1)
+    told = said("replay", edited, code=1)
+    assert "the seed of run 0 in the record is not the key of its states" in told
     pipe = Pipeline(path, runtime=runtime)
     result = pipe({"x": np.load(x)}, seeds=seeds)
     (tmp_path / "result.json").write_text(json.dumps(result.record()))

@@ -187,7 +187,7 @@ def test_a_node_that_is_doubtful_is_named_with_the_reason(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a Softmax", "one number that is added", "a LogSoftmax"])
-def test_the_commands_say_it_once(name: str, tmp_path: Path) -> None:
+def test_inspect_and_rewrite_print_a_doubt_once(name: str, tmp_path: Path) -> None:
     case = DOUBTFUL[name]
     source, target = tmp_path / "m.onnx", tmp_path / "n.onnx"
     onnx.save(case.model, source)

@@ -527,8 +527,8 @@ def test_a_warning_of_sizes_in_doubt_says_what_to_do() -> None:
     assert text == (
         "nodes of equal seeds draw the same in the runtimes where their sizes are equal, and now "
         "draw numbers of their own, since the model does not show that these are: seed 0 and seed "
-        "1 (one seed there) of the RandomNormalLike that gives 'a', the RandomNormalLike that "
-        "gives 'b'. Declare the shapes that they are of, and pass keep_seeds=True "
+        "1 (the same seed there) of the RandomNormalLike that gives 'a', the RandomNormalLike "
+        "that gives 'b'. Declare the shapes that they are of, and pass keep_seeds=True "
         "(--keep-seeds), to let those of one size draw the same again"
     )
 
@@ -542,7 +542,7 @@ MIXED = """g (float[64] x) => (float[4] a, float[6] b, float[4] c, float[64] d, 
     e = RandomUniform <shape = [2, 2], seed = 12.0> () }"""
 
 
-def test_where_it_was_asked_a_line_names_nodes_of_one_seed_that_share_nothing(
+def test_with_keep_seeds_a_line_names_nodes_of_one_seed_that_draw_different_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "600")
@@ -550,12 +550,13 @@ def test_where_it_was_asked_a_line_names_nodes_of_one_seed_that_share_nothing(
     command = "rewrite", tmp_path / "m.onnx", "-o", tmp_path / "n.onnx"
     said = cli.invoke(*command, "--keep-seeds").stdout
     assert (
-        "2 nodes of seed 12 draw equal numbers, from one stream. Nodes of one seed that do not go "
-        "together in ONNX Runtime share nothing, each group draws numbers of its own: seed 12: "
-        "the RandomUniform that gives 'a', the RandomUniform that gives 'e' (uniforms of f32, 4 "
-        "elements), the RandomUniform that gives 'b' (uniforms of f32, 6 elements), the "
+        "2 nodes of seed 12 draw equal numbers, from one stream. Nodes of one seed that draw "
+        "different numbers in ONNX Runtime still do, each group from a stream of its own: seed "
+        "12: the RandomUniform that gives 'a', the RandomUniform that gives 'e' (uniforms of f32, "
+        "4 elements), the RandomUniform that gives 'b' (uniforms of f32, 6 elements), the "
         "RandomNormal that gives 'c' (normals of f32, 4 elements), the Dropout that gives 'd' "
-        "(Dropouts). There uniforms of other sizes agree in a session's first run alone."
+        "(Dropouts). In ONNX Runtime uniforms of different sizes agree only in a session's first "
+        "run."
     ) in said
     assert "Warning" not in said
     by_default = cli.invoke(*command).stdout
@@ -574,10 +575,12 @@ def test_json_numbers_the_nodes_that_repeat_each_other(tmp_path: Path) -> None:
 def test_both_commands_say_that_seeds_are_one_seed_in_the_runtime(tmp_path: Path) -> None:
     onnx.save(SIZES["of one tensor"][0], tmp_path / "m.onnx")
     found = " ".join(cli.invoke("inspect", tmp_path / "m.onnx").stdout.split())
-    assert "seed 0 and seed 1 (one seed there): in the runtimes they repeat each other" in found
+    assert (
+        "seed 0 and seed 1 (the same seed there): in the runtimes they repeat each other" in found
+    )
     said = cli.text("rewrite", tmp_path / "m.onnx", "-o", tmp_path / "n.onnx")
     repeating = (
-        "own: seed 0 and seed 1 (one seed there) of the RandomNormalLike that gives 'a', the "
+        "own: seed 0 and seed 1 (the same seed there) of the RandomNormalLike that gives 'a', the "
         "RandomNormalLike that gives 'b'"
     )
     assert repeating in said
@@ -640,5 +643,7 @@ def test_inspect_says_where_nodes_repeat_each_other_and_writes_seeds_as_the_file
             d = RandomShuffle <seed = 8, seed2 = 7> (x) }"""
     onnx.save(onnx.parser.parse_model(text), path)
     said = cli.text("inspect", path)
-    assert "seed 3 and seed 3.9 (one seed there): in the runtimes they repeat each other." in said
+    assert (
+        "seed 3 and seed 3.9 (the same seed there): in the runtimes they repeat each other." in said
+    )
     assert "seed 8 and seed2 7: in TensorFlow they repeat each other." in said

@@ -232,8 +232,8 @@ def test_seeds_that_are_a_number_of_a_conversion_are_refused() -> None:
         "y": made.named(made.uniform([4], seeds=(0, 2**32)), "u"),
     }
     message = (
-        r"RandomUniform 'u' .* must be none that is 0 mod 2\^32, the stream of onnx_philox "
-        r"RandomNormal 'aten::randn 0' .*: got 4294967296\."
+        r"RandomUniform 'u' .* must be other than 0 modulo 2\^32, which is the stream of "
+        r"onnx_philox RandomNormal 'aten::randn 0' .*: got 4294967296\."
     )
     with pytest.raises(ValueError, match=message):
         kept(made.model(nodes, []))

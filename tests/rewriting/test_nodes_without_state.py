@@ -255,8 +255,8 @@ def test_seeds_that_are_the_stream_of_an_earlier_rewrite_are_refused_by_both_nam
 ) -> None:
     new = op.make_reproducible(form.model({"first": None}))
     message = (
-        r"RandomUniform 'second' .*: the op_seed, beside a global_seed of 0, must be none that is "
-        r"0 mod 2\^32, the stream of RandomUniform 'first': got 8589934592\."
+        r"RandomUniform 'second' .*: the op_seed, beside a global_seed of 0, must be other than "
+        r"0 modulo 2\^32, which is the stream of RandomUniform 'first': got 8589934592\."
     )
     added = form.with_node(new, "second", (0, 2**33))
     with pytest.raises(ValueError, match=message):

@@ -180,7 +180,7 @@ def test_an_input_without_a_rank_is_named_with_what_draws_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".onnx", ".xml"])
-def test_of_an_input_that_nothing_reads_nothing_is_said(suffix, tmp_path) -> None:
+def test_an_input_that_nothing_reads_is_not_said_to_be_noise(suffix, tmp_path) -> None:
     model = model_of("float[B, 4] x, float[B, 4] noise")
     del model.graph.node[1], model.graph.output[1]
     path = save(model, tmp_path / f"model{suffix}")

@@ -583,7 +583,7 @@ def of_x(x: Any) -> ov.Node:
 UNPROVED = [
     (
         lambda _: uniform([3, 4]),
-        "the shape of what it draws must be one of which a dimension is",
+        "the shape of what it draws must be one that has",
     ),
     (
         lambda x: multinomial(opset8.reduce_sum(x, np.int64(0), True), 2),

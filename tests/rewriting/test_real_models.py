@@ -96,7 +96,7 @@ def test_both_runtimes_draw_identical_bits_and_come_near(
 
 @every_precision
 @every_model
-def test_the_ir_copy_agrees(
+def test_a_model_saved_as_ir_draws_what_the_model_draws(
     real: RealModel, precision: str | None, openvino: OpenVino, tmp_path: Path
 ) -> None:
     (direct, *_) = two_runs(in_openvino(openvino, real, precision), real)

@@ -219,7 +219,9 @@ def check(
     ("opset", "seed"), [*((opset, None) for opset in (15, 16, 19, 21, 22)), (17, SEED)]
 )
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_node_draws_on(name: str, opset: int, seed: int | None) -> None:
+def test_each_node_in_a_loop_or_branch_goes_on_where_it_ended(
+    name: str, opset: int, seed: int | None
+) -> None:
     model = check(PROGRAMS[name], evaluate, opset=opset, seed=seed)
     onnx.checker.check_model(model, full_check=True)
 

@@ -387,7 +387,7 @@ def test_the_choice_of_a_truncated_normal_is_the_same_in_every_precision(
     )
 
 
-def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
+def test_a_truncated_normal_takes_the_first_candidate_within_the_bounds(openvino: OpenVino) -> None:
     """Replaces the draw by candidates that are fed."""
     below = np.nextafter(np.float32(2), np.float32(0))
     two = np.float32(2)

@@ -224,7 +224,7 @@ def test_constants_are_clamped_too(openvino: OpenVino) -> None:
 
 @pytest.mark.parametrize("name", ["limit", "number", "cut", "rest", "order", "rank"])
 @pytest.mark.usefixtures("factories")
-def test_other_nodes_are_no_clamp(name: str) -> None:
+def test_a_select_that_is_no_clamp_is_left_as_it_is(name: str) -> None:
     rank = [1] * (name == "rank")
     zero, one = (opset8.constant(np.full(rank, number, np.float32)) for number in (0, 1))
     x, y = (opset8.parameter(SHAPE, np.float32) for _ in range(2))

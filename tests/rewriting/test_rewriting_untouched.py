@@ -386,7 +386,10 @@ def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(
     assert (after - STATE).tolist() == expected
     onnx.save(model, tmp_path / "m.onnx")
     ov.save_model(core.read_model(tmp_path / "m.onnx"), tmp_path / "m.xml")
-    said = "input random_state, or words, which whoever runs it moves on; the output next_random_st"
+    said = (
+        "input random_state, or words, which the program that runs the model must advance "
+        "itself; the output next_random_st"
+    )
     for file in ("m.onnx", "m.xml"):
         assert said in cli.text("inspect", tmp_path / file)
         done = cli.document("run", tmp_path / file, "--fill", "--runs", 2, "--seed", 1)
@@ -395,7 +398,7 @@ def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(
 
 
 @pytest.mark.parametrize("on_nodes", ["ai.onnx", ""])
-def test_the_domain_has_two_names(on_nodes: str) -> None:
+def test_onnx_s_domain_is_known_by_both_of_its_names(on_nodes: str) -> None:
     """And "ai.onnx" on a new node is refused by OpenVINO, and by ONNX Runtime in subgraphs."""
     model = parse(TWO)
     model.opset_import[0].domain, model.graph.node[0].domain = "ai.onnx", on_nodes

@@ -1,1 +1,1 @@
-"""Draws of a row that depend on its own state alone: proved, or refused."""
+"""Models with a state for each row: a row's draws depend on its state alone, or are refused."""

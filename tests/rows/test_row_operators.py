@@ -81,7 +81,7 @@ def plain_run(model: Any, case: Between, load: Load) -> Run | None:
 
 
 @pytest.mark.parametrize(("name", "how"), [(name, how) for name in BETWEEN for how in READERS])
-def test_a_draw_behind_one_operator_has_rows(name: str, how: str) -> None:
+def test_noise_shaped_by_any_operator_draws_rows_or_is_refused(name: str, how: str) -> None:
     case = BETWEEN[name]
     try:
         model = READERS[how](case.model)

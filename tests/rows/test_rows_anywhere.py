@@ -331,7 +331,7 @@ REFUSED = {
     },
     "classes along it": (
         "t = Transpose (x) c = Multinomial (t) y = Cast <to = 1> (c)",
-        "the shape of what it draws must be one of which a dimension is 'batch', the first",
+        "the shape of what it draws must be one that has 'batch', the first",
     ),
     "classes of several positions": (
         "flat = Constant <value_ints = [-1, 4]> () f = Reshape (z, flat) "
@@ -625,7 +625,7 @@ def test_the_first_dimension_is_the_batch_with_a_warning_where_another_could_be(
         assert make_reproducible(TWO, per_row=["y"]) == make_reproducible(TWO, per_row=True)
 
 
-def test_what_meets_itself_along_the_first_dimension_may_have_another_batch() -> None:
+def test_attention_along_the_first_dimension_needs_another_one_named_as_batch() -> None:
     body = "q = Transpose <perm = [1, 0, 2]> (x) k = Transpose <perm = [1, 2, 0]> (x)"
     case = Standing(f"{body} m = MatMul (q, k) y = RandomNormalLike (m)", dims="time, batch, 4")
     with pytest.raises(ValueError, match=r"got \[batch, time, time\].*batch='batch' \(--batch"):

@@ -167,7 +167,7 @@ def of_unknown_rank(x: ov.Output) -> ov.Node:
 
 # -- What moves rows -------------------------------------------------------------------------------
 
-NO_DIMENSION = "the shape of what it draws must be one of which a dimension is proved to be"
+NO_DIMENSION = "the shape of what it draws must be one that is proved to have"
 RESIZES = "makes a dimension that may be as long as the number of rows says"
 MOVED: dict[str, tuple[Between, list[int], str]] = {
     "shuffled along the batch": (

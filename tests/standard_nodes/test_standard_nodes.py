@@ -220,7 +220,9 @@ def test_a_p_of_shape_1_leaves_a_scalar_a_scalar(target: str, rank: str) -> None
 @optimised
 @pytest.mark.parametrize("type_", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("classes", [1, 2, 300])
-def test_classes(type_: str, classes: int, optimised: bool) -> None:
+def test_standard_nodes_draw_the_classes_of_the_operator(
+    type_: str, classes: int, optimised: bool
+) -> None:
     rng = np.random.default_rng(5)
     logits = rng.normal(0, 40, (4, classes)).astype(DTYPES[type_])
     is_never_drawn = rng.random((3, classes - 1)) < 0.3
@@ -318,7 +320,7 @@ MODELS = {
         if (name, target) != ("normals", "openvino")
     ],
 )
-def test_each_draws_what_it_draws_alone(name: str, target: str) -> None:
+def test_several_draws_in_one_model_are_those_of_the_reference(name: str, target: str) -> None:
     draw = loaded(target, MODELS[name])
     for state in STATES:
         feeds = {"state": state.to_array()} if MODELS[name].graph.input else {}

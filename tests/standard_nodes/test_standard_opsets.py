@@ -112,7 +112,7 @@ def test_nodes_of_branches_and_functions_are_raised_too(target: str) -> None:
             np.testing.assert_allclose(output, expected, rtol=1e-6)
 
 
-def test_all_else_stays_as_it_was(tmp_path: Path) -> None:
+def test_raising_the_opset_leaves_other_nodes_and_weights_as_they_are(tmp_path: Path) -> None:
     model = model_of(11, "z = Mul (y, weights) \n a = Softmax <axis = 0> (z)")
     weights = numpy_helper.from_array(np.full((2, 6), 3, np.float32), "weights")
     model.graph.initializer.append(weights)

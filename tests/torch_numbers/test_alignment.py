@@ -383,7 +383,7 @@ def test_bad_input_is_refused_in_the_same_words_everywhere(
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_bad_state_that_only_a_run_shows(runtime: str) -> None:
+def test_a_bad_state_of_torch_s_is_refused_at_run(runtime: str) -> None:
     model = graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, stateful=True)
     with pytest.raises(Exception, match="the state's next must be from 0 to 624: got 700"):
         RUNTIMES[runtime](model, {"state": bad_state(4, 700)})

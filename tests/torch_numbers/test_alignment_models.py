@@ -168,7 +168,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "words"), REFUSED)
-def test_what_cannot_be_rewritten_so_is_refused(call: Callable[[], Any], words: str) -> None:
+def test_a_model_that_has_no_torch_s_numbers_is_refused_with_alignment_pytorch(
+    call: Callable[[], Any], words: str
+) -> None:
     assert_refused(call, words)
 
 
@@ -218,7 +220,7 @@ def test_a_record_is_replayed(tmp_path: Path, is_rewritten: bool) -> None:
         assert "Equal: model, random nodes, seed, inputs, draws" in said
     record.write_text(json.dumps({**told, "seed": 43}))
     said = cli.invoke("replay", record).output
-    assert "the seed is not the states' key" in " ".join(said.split())
+    assert "the seed in the record is not the key of its states" in " ".join(said.split())
 
 
 def test_a_variable_keeps_torch_s_generator() -> None:

@@ -247,7 +247,9 @@ SHARE = """c = Cast <to = 1> (b) part = Constant <value = float {2.3283064365386
     ("text", "output"),
     [("y = Identity (b)", "uint32[6]"), (MANTISSA, "float[6]"), (SHARE, "float[6]")],
 )
-def test_bits_that_torch_has_not_are_refused_as_its_numbers(text: str, output: str) -> None:
+def test_random_bits_that_torch_cannot_draw_are_refused_with_alignment_pytorch(
+    text: str, output: str
+) -> None:
     bits = "u = RandomUniformLike <high = 4294967296.0> (x) f = Floor (u) b = Cast <to = 12> (f)"
     model = model_of(f"{bits} {text}", output, "")
     words = "24 bits that becomes 32 random bits, as in jax.random.bits. Leave the alignment out"

@@ -56,7 +56,7 @@ def test_what_openvino_refuses_of_a_file_names_the_call_of_torch_s() -> None:
         Pipeline(model, runtime="openvino")({"x": X}, seed=42)
 
 
-def test_shares_are_never_nan() -> None:
+def test_tiny_parameters_of_a_beta_give_no_nan() -> None:
     """In ONNX Runtime: OpenVINO's plugin computes with no f64."""
 
     def shares(x: torch.Tensor) -> torch.Tensor:
@@ -70,7 +70,7 @@ def test_shares_are_never_nan() -> None:
     assert abs(tiny.mean(dtype=np.float64) - 0.5) < 5 * np.sqrt(0.25 / 1.02 / 10**6)
 
 
-def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
+def test_an_export_with_the_translation_table_alone_is_completed_by_a_rewrite() -> None:
     def forward(x: torch.Tensor) -> torch.Tensor:
         return x - x + torch.randn_like(x)
 
@@ -304,7 +304,7 @@ def drawn_of_a_batch(
 
 
 @pytest.mark.parametrize("name", NUMBERS_INSTEAD)
-def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
+def test_the_replacement_that_a_refusal_names_draws_the_same_distribution(
     name: str,
 ) -> None:
     ours, torch_s = NUMBERS_INSTEAD[name]

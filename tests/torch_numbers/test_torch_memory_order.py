@@ -389,7 +389,7 @@ def test_floats_of_16_bits_of_a_dynamic_size(dtype: Any) -> None:
     verdict_of(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.5, 2), **dynamic)
 
 
-def test_the_check_finds_the_race_of_transposed_weights() -> None:
+def test_check_export_finds_a_multinomial_of_transposed_weights() -> None:
     module = of_a_function(lambda x: torch.multinomial(x.exp().t(), 2))
     program = exported(module, verify=False)
     (found,) = onnx_philox.torch.check_export(module, (X,), program)

@@ -98,7 +98,7 @@ class RewrittenFile:
             console.print(Text(past))
         if len(wrong) > _MOST:
             more = len(wrong) - _MOST
-            console.print(f"And {more} more: onnx-philox inspect {self.source} says which.")
+            console.print(f"And {more} more: onnx-philox inspect {self.source} lists them.")
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in filter(None, self._lines()):

@@ -360,7 +360,8 @@ def _remedy(form: Form | None, takes: Set[Form]) -> str:
         return "Save the model, and pass the path."
     if form in (Form.IR, Form.OPENVINO):
         return (
-            "Pass the ONNX model that it was converted from; one that never was runs in OpenVINO."
+            "Pass the ONNX model that it was converted from; a model that never was ONNX runs in "
+            "OpenVINO only."
         )
     if form in (Form.SESSION, Form.COMPILED):
         return "Pass the model that it was made from."

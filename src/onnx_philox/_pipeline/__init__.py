@@ -1,1 +1,1 @@
-"""`Pipeline` serves a model: each request has a seed, and its state goes on from run to run."""
+"""`Pipeline` serves a model: each request has a seed, and carries its state from run to run."""

@@ -106,7 +106,8 @@ def engine_of(wanted: Wanted, source: Any = None) -> Engine:
         return _engine(wanted, loaded, streams)
     if source is not None:
         allowed = (
-            "left out for a model that is not in a runtime yet, which says itself what it draws"
+            "left out, unless the model is a session or a compiled model: any other model says "
+            "itself what it draws"
         )
         refuse(_NAME, _SOURCE, type(source).__name__, allowed, "Leave it out.", TypeError)
     if given.of_openvino and not runtime.takes_ir:

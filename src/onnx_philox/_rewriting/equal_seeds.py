@@ -37,7 +37,7 @@ class Alike:
         written = list(dict.fromkeys(seeds))
         if len(written) == 1:
             return cls(written[0], tuple(nodes))
-        return cls(f"{listed(written, 'and')} (one seed there)", tuple(nodes))
+        return cls(f"{listed(written, 'and')} (the same seed there)", tuple(nodes))
 
     @property
     def names(self) -> list[str]:
@@ -140,10 +140,10 @@ def about_those_apart(nodes: Iterable[RandomNode]) -> str:
         said.append(f"{seeds}: {', '.join(parts)}")
     if not said:
         return ""
-    line = "Nodes of one seed that do not go together in ONNX Runtime share nothing, each group "
-    line += f"draws numbers of its own: {'; '.join(said)}."
+    line = "Nodes of one seed that draw different numbers in ONNX Runtime still do, each group "
+    line += f"from a stream of its own: {'; '.join(said)}."
     for kind in first_runs:
-        line += f" There {kind} of other sizes agree in a session's first run alone."
+        line += f" In ONNX Runtime {kind} of different sizes agree only in a session's first run."
     return line
 
 

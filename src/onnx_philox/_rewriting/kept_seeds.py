@@ -59,7 +59,7 @@ def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> N
         if each.stream is not None and each.stream in numbered:
             what = "the op_seed, beside a global_seed of 0,"
             other = numbered[each.stream]
-            allowed = f"none that is {each.stream} mod 2^32, the stream of {other}"
+            allowed = f"other than {each.stream} modulo 2^32, which is the stream of {other}"
             remedy = "Give one of the two nodes another op_seed, or this one a global_seed."
             checks.refuse(each.title, what, each.op_seed, allowed, remedy)
 

@@ -174,13 +174,14 @@ def of_shape(
 
     Inputs of an IR share the batch (`is_shared`) where their Layouts say so.
     """
+    is_known = not shape or None not in shape
+    has = "has" if is_known else "is proved to have"
     allowed = (
-        f"one of which a dimension is {batch}, or is made by a Reshape of it and those behind it, "
-        "and has rows that no Reshape mixes, for a state for each row"
+        f"one that {has} {batch}, as a dimension of its own or merged by a Reshape with those "
+        "behind it, and whose rows no Reshape mixes, for a state for each row"
     )
     remedy = "Draw a row for each of the batch, as torch.rand_like(x) does"
-    if shape and None in shape:
-        allowed = allowed.replace("dimension is", "dimension is proved to be")
+    if not is_known:
         shared = ", give each input that has the batch a Layout with an N there (set_layout)"
         first = f", or with the batch first{shared if is_shared else ''}"
         remedy = f"{_DYNAMIC[0].upper()}{_DYNAMIC[1:]}{first}"
@@ -207,7 +208,7 @@ def unproved(
     What an input says of its shape (`asked`) is known by nothing else.
     """
     what = "the shape of what it draws"
-    allowed = f"one of which a dimension is proved to be {batch}, for a state for each row"
+    allowed = f"one that is proved to have a dimension that is {batch}, for a state for each row"
     said = "" if culprit is None else f"{culprit}. "
     if asked is not None:
         said = f"{asked} "

@@ -30,9 +30,9 @@ from onnx_philox._rewriting.report import Report
 def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Random]:
     """Numbers nodes in order, as `_stream_numbers` says; the model does not change yet.
 
-    A conversion has numbered its nodes: they have the first numbers, whatever others keep. Nodes
-    that draw the same have the number of the first of them. Those of the others stay unused, so
-    that all nodes after them draw what they would draw without them.
+    Nodes that a conversion has numbered come first, whatever numbers others keep. Nodes that draw
+    the same share the number of the first of them. The numbers that the others of them would have
+    had stay unused, so that a node after them has the same number whether they are shared or not.
 
     Raises:
         ValueError: There is no number left, or a node's own seeds are those of a number that an

@@ -1,4 +1,4 @@
-"""The registry of the runtimes: `Pipeline` and the commands know each by what is here.
+"""The registry of the runtimes, through which `Pipeline` and the commands run models.
 
 To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, which has a
 `models.LoadedModel` for it: `OpenvinoModel`, for "openvino". A module `bare_` of its name, with a

@@ -9,11 +9,11 @@ functions that need it: numbers, states and rewrites do not.
     torch_sentences  what refusals of torch's numbers say, in Python and in the native core
     numbers/     MT19937, `TorchState`, draws on a CPU, normals on a card, noise
     calls/       torch's calls that draw: a table, and the meaning of each, once
-    rewriting/   one generator through a model of ONNX, and torch's own rules of a draw
+    rewriting/   takes one generator of torch's through an ONNX model, and applies torch's rules
     exporter/    a program made ready for torch's exporter, and its calls as our nodes
     frontend/    the same in OpenVINO's PyTorch front end
     checks/      whether an exported file draws what its module draws
-    export       `onnx_philox.torch.export`: exporter and checks, in this order
+    export       `onnx_philox.torch.export`: exports, then checks
 
 Public names stay outside: `onnx_philox.torch`, `onnx_philox.TorchState`, `torch_noise`,
 `torch_cuda_states`, and `onnx_philox.openvino.pytorch_extensions`.

@@ -203,7 +203,8 @@ def export(
         found = compare(drawn, program.model.clone())
         problems = describe(found)
         if problems:
-            warnings.warn(f"{_EXPORT}: the model draws otherwise: {problems}", stacklevel=2)
+            text = f"{_EXPORT}: the model does not draw what the program draws: {problems}"
+            warnings.warn(text, stacklevel=2)
     if prepared.kept:
         del program.model.graph.outputs[-prepared.kept :]
     for node in program.model.graph.all_nodes():

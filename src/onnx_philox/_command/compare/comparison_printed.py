@@ -99,18 +99,18 @@ class ComparedRuns:
         one, other = ((each.runtime, each.device, each.precision) for each in self.loaded)
         if one == other:
             notes.append(
-                f"Both computed in {one[-1]}, all that this device has of the two: that they "
-                "are equal says only that a run is repeated."
+                f"Both runs computed in {one[-1]}, the only one of the two precisions that this "
+                "device has: equal results show only that a run can be repeated."
             )
         if not any(loaded.drawn for loaded in self.loaded):
             notes.append(
-                "No node of onnx-philox is in the main graph: what others draw shows only in the "
-                "outputs and in the next state."
+                "No node of onnx-philox is in the main graph: other draws, in subgraphs for "
+                "instance, are compared only by the outputs and the next state."
             )
         if any(d.kind == DRAWN and d.operator in OF_ARRAYS for d in self._wrong()):
             notes.append(
-                "A draw of parameters that the model computes is as equal as those: each "
-                "runtime rounds them in its own way."
+                "Where the model computes the parameters of a draw, each runtime rounds them in "
+                "its own way, and the draws may differ as the parameters do."
             )
         return notes
 

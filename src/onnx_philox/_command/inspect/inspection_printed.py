@@ -206,7 +206,9 @@ class Inspection:
         name = (str(self.model), "bold")
         opset = "" if self.opset is None else f", opset {self.opset}"
         if self.has_no_draws:
-            where = " but those that train it" * bool(self.for_training)
+            where = ""
+            if self.for_training:
+                where = " but those of its training graphs"
             rest = "nothing to rewrite."
             if self.noise.drawable:
                 rest = "but perhaps noise as an input."
@@ -436,7 +438,7 @@ class Inspection:
             return f"possible, all nodes {rows}{others}", []
         proved = len(self.found) - len(apart)
         count = f"{proved} of {counted(len(self.found), 'node')}"
-        return f"{count} {rows}. In the way of the others:", apart
+        return f"{count} {rows}. The others cannot:", apart
 
     @property
     def is_other_in_each(self) -> bool:
@@ -452,7 +454,7 @@ class Inspection:
 
     def _today(self) -> str:
         if self.given.of_openvino:
-            return "After a rewrite they draw what a seed says, in every run and process"
+            return "After a rewrite a seed decides what they draw, in every run and process"
         installed = []
         takes = []
         for runtime in self.runtimes:
@@ -461,9 +463,9 @@ class Inspection:
                 if runtime.in_the_way == "":
                     takes.append(runtime.name)
         if self._is_of_no_runtime or not takes:
-            return "After a rewrite they draw what a seed says"
+            return "After a rewrite a seed decides what they draw"
         if takes != installed:
-            return f"After a rewrite they draw what a seed says, in {listed(takes)}"
+            return f"After a rewrite a seed decides what they draw, in {listed(takes)}"
         if not self.is_other_in_each:
             return "After a rewrite they draw the same numbers in every runtime"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"

@@ -54,7 +54,7 @@ def _rows(
         rest = [*said.values()][len(shown) :]
         if rest:
             more = counted(sum(map(len, rest)), "node")
-            yield "", Text(f"And {more} likewise: --all says of which.")
+            yield "", Text(f"And {more} likewise: --all lists them.")
 
 
 def _rank(said: dict[Sentence, list[InspectedNode]]) -> bool:
@@ -77,6 +77,6 @@ def of_alike(runtime: Trials, group: Sequence[InspectedNode]) -> Text:
     for sentence in first.today(runtime).sentences:
         text = sentence.text
         if any(sentence not in other.today(runtime).sentences for other in others):
-            text += f" And {counted(len(others), 'node')} likewise: --all says of which."
+            text += f" And {counted(len(others), 'node')} likewise: --all lists them."
         lines.append(Text(text, style(is_wrong=sentence.is_wrong)))
     return Text("\n").join(lines)

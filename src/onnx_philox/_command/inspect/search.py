@@ -92,8 +92,9 @@ def several_in_words(states: Sequence[str]) -> str:
     if len(of_rewrites(states)) < 2:
         return ""
     return (
-        f"the inputs {' and '.join(states)}, and from equal ones nodes draw equal numbers: no "
-        "command runs such a model. Merge the models before they are rewritten, and rewrite that"
+        f"the inputs {' and '.join(states)}, a state for each of the merged models: the commands "
+        "run no model with several states, since nodes draw equal numbers where two states are "
+        "equal. Merge the original models, and rewrite the result"
     )
 
 
@@ -102,7 +103,7 @@ def also_in_words(states: Sequence[str]) -> str:
     own = [name for name in states if name not in of_rewrites(states)]
     if not own:
         return ""
-    return f", or {' or '.join(own)}, which whoever runs it moves on"
+    return f", or {' or '.join(own)}, which the program that runs the model must advance itself"
 
 
 def state_in_words(

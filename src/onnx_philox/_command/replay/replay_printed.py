@@ -148,14 +148,14 @@ def _sentence(check: Check) -> str:
     if check.kind == "streams":
         which = ""
         if check.name == "nodes":  # which are many
-            which = ": the list of nodes is another"
+            which = ": the lists of nodes differ"
         elif check.what == TEXT:
             which = f": {check.name} was {recorded}, and is {found}"
         return f"the model's random nodes are not those in the record{which}"
     if check.kind == "number":
-        return f"the run number {recorded} is {found} by the states"
+        return f"the run number is {recorded} in the record, and {found} by its states"
     if check.kind == "runtime":
-        return f"the {check.name} is {recorded} in the record, which this runtime never has"
+        return f"the {check.name} is {recorded} in the record, which this runtime never reports"
     what = f"the {_KINDS.get(check.kind, check.kind)} {check.name}"
     if check.kind in ("seed", "start"):
         what = f"the {check.name}"
@@ -168,7 +168,7 @@ def _sentence(check: Check) -> str:
     if recorded is None:
         return f"{what} is not in the record"
     if found is None:
-        return f"{what} is in the record alone"
+        return f"{what} is in the record, and not in this run"
     if check.kind == "seed":
-        return f"{what} is not the states' key"
+        return f"{what} in the record is not the key of its states"
     return f"{what} has another hash"

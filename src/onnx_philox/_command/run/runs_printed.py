@@ -246,7 +246,8 @@ class ModelRuns:
         if self.state is None:
             return self._about_no_state(f"{found.capitalize()}. ")
         if next_state is None:
-            return f"{found.capitalize()}: the model gives no next state, so all began at the same."
+            why = "the model has no output for the next state, so all runs began at one state"
+            return f"{found.capitalize()}: {why}."
         return f"{found.capitalize()}, from the state that the run before it left."
 
     def _about_no_state(self, found: str) -> str:

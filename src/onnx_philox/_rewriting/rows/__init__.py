@@ -1,1 +1,4 @@
-"""What is known of where each row of a batch is, and what operators do to it: of both formats."""
+"""Follows the rows of the batch through a model: where they are, what each operator does to them.
+
+This is the part that models of ONNX and of OpenVINO share.
+"""

@@ -156,7 +156,7 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
             if found is not None:
                 return found if row is None else f"Row {row}: {found}"
         if kept:
-            return f"Its second run is another one: {carried.said(kept)}"
+            return f"Its second run differs from the module's: {carried.said(kept)}"
         return _again(result, eager[0], pair, seed, tolerances)
 
     def run(runtime: type[LoadedModel]) -> seen_draws.Seen:
@@ -167,7 +167,7 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
         program = pair.of_program()
         lost = "" if program is None else program.lost()
         if lost:
-            notes.append(f"The model draws otherwise: {lost}.")
+            notes.append(f"The model does not draw what the module draws: {lost}.")
         passed_over = _passed_over(pair)
         if passed_over:
             notes.append(passed_over)
@@ -257,7 +257,7 @@ def _ends(result: seen_draws.Seen, row: int | None, eager: Eager) -> str | None:
         words = words[row]
     if TorchState.from_array(words) == eager.after:
         return None
-    return "It ends in another state than torch."
+    return "After the run its generator is in another state than torch's."
 
 
 def _row_of(
@@ -315,11 +315,11 @@ def _philox(
 
     def problem(result: seen_draws.Seen) -> str | None:
         if lost:
-            return f"The model draws otherwise: {lost}."
+            return f"The model does not draw what the module draws: {lost}."
         if result.problem:
             return result.problem
         if kept:
-            return f"Its second run is another one: {carried.said(kept)}"
+            return f"Its second run differs from the module's: {carried.said(kept)}"
         if pair.draws > len(result.drawn):
             unplaced = "the order of draws in a loop or branch is not known"
         elif program is None:
@@ -331,7 +331,7 @@ def _philox(
             eager = program.eager(seed, given=given)
             unplaced = eager.unplaced
             if unplaced == FEWER:
-                return passed_over or f"The model draws otherwise: {FEWER}."
+                return passed_over or f"The model does not draw what the module draws: {FEWER}."
             if not unplaced:
                 found = against.outputs(result.outputs, eager.outputs, tolerances)
                 return found or passed_over

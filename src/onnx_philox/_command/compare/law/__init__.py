@@ -1,12 +1,16 @@
-"""`onnx-philox compare --original`: whether a rewritten model draws by the law of its original.
+"""`onnx-philox compare --original`: whether a rewritten model still draws by the same law.
 
-Both run many times in one runtime, with equal inputs, and run k of the one stands beside run k of
-the other. `running` runs them, as long as `clock` says; `noise` feeds an original that takes its
-noise as an input. `runs` gathers and counts, and `watched` does so for an output, by what
-`first_runs` takes from the first ones. `statistics` and `bounds` hold the tests. `changes` says
-what differs, `least` and `seen` what would have been seen. `faults_of_original` says what the
-runtime does wrong with the original, and which differences that explains; `reached` knows which
-outputs read a random node. `law_report` prints, and `law_page` draws.
+The law of a model is how each of its values is distributed, and how its values depend on each
+other. The model and its original run many times in one runtime, with equal inputs, and each run of
+the one is compared with the run of the same number of the other.
+
+`running` runs both, as long as `clock` allows; `noise` feeds an original that takes its noise as an
+input. `runs` counts what all runs gave; `watched` does so for one output, and `first_runs` chooses
+from the first runs which of its values are watched. `statistics` and `bounds` hold the tests.
+`changes` lists the differences; `least` computes how small a difference these runs could have
+shown, and `seen` says it. `faults_of_original` lists what the runtime does wrong with the original,
+and which differences that explains; `reached` knows which outputs read a random node. `law_report`
+prints, and `law_page` writes a page.
 """
 
 from __future__ import annotations

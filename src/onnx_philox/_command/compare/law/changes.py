@@ -46,7 +46,7 @@ def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[Change]:
     found += _ChangesTogether(runs, look, seen).found()
     if look.is_any and not found:
         names = tuple(output.name for output in runs.outputs)
-        text = "which values go together differs, in what no correlation says"
+        text = "values depend on each other differently, in a way that no correlation shows"
         found.append(Change(text, names))
     return found
 

@@ -242,7 +242,7 @@ class ComparedLaws:
     @property
     def _about_repeating(self) -> str:
         """That the original repeats itself, and why, where it draws nothing."""
-        said = "the original repeats itself in each run"
+        said = "each run of the original gives the same values"
         if not self.of_original.draws_nothing or self.fed:
             return said
         said += ", since it has no random nodes"

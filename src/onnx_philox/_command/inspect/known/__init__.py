@@ -1,10 +1,11 @@
-"""What runtimes are known to make of random nodes: a table with a row for each behaviour.
+"""What runtimes are known to do with random nodes: a table with a row for each behaviour.
 
-A row says in which releases a behaviour was seen, how a node is recognised that meets it, and what
-to say of it. A trial recognises some: `PROBED`, where the runtime that is installed has shown it.
-The structure of the model recognises the others: `known_in_onnx` and `known_in_ir`. `ROWS` has
-them all, and `tests/command/test_known.py` runs each in the bare runtime, so that the table stays
-true.
+A row says in which releases the behaviour was seen, how to recognise a node that shows it, and what
+to tell the user. Rows in `PROBED` are recognised by a trial, in which the installed runtime shows
+the behaviour. All others are recognised by the structure of the model: `known_in_onnx` and
+`known_in_ir`.
+`ROWS` has all rows. `tests/command/test_known.py` runs each in the bare runtime, so that the table
+stays true.
 """
 
 from __future__ import annotations

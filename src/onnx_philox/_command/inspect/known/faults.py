@@ -31,8 +31,8 @@ SEEDS_IN_ORDER = KnownBehaviour(
     "Dropouts that go together",
     ONNXRUNTIME,
     is_wrong=True,
-    says=f"{SUBJECT} begins each draw from the next seed of a small generator: equal "
-    "places of two Dropouts go together, and over many runs places of one.",
+    says=f"{SUBJECT} begins each draw from the next seed of a small generator: elements at the "
+    "same place of two Dropouts are correlated, and over many runs so are elements of one.",
     met_by="two Dropouts or more in training mode",
     after="draws independent masks",
     explains=Explains.SEVERAL_NODES,
@@ -41,8 +41,8 @@ SEEDS_OF_ONE = KnownBehaviour(
     "places of a Dropout that go together",
     ONNXRUNTIME,
     is_wrong=True,
-    says=f"{SUBJECT} begins each draw from the next seed of a small generator: over "
-    "many runs places of its mask go together.",
+    says=f"{SUBJECT} begins each draw from the next seed of a small generator: over many runs "
+    "elements of its mask are correlated.",
     met_by="one Dropout in training mode",
     after="draws independent places",
     explains=Explains.SEVERAL_NODES,
@@ -53,7 +53,7 @@ NORMALS = KnownBehaviour(
     "uniforms of an unseeded normal",
     OPENVINO,
     is_wrong=True,
-    says="OpenVINO draws both uniforms of a normal without a seed alike: none is more than 1.21 "
+    says="OpenVINO makes each normal without a seed of two equal uniforms: none is more than 1.21 "
     "standard deviations below the mean, and on average they are 0.06 above it.",
     met_by="a RandomNormal or RandomNormalLike without a seed",
     after="draws normals of two independent uniforms",

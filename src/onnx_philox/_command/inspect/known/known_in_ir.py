@@ -41,8 +41,8 @@ WIDE = KnownBehaviour(
     "integers beyond 31 bits in an IR",
     OPENVINO,
     is_wrong=True,
-    says="Of the integers from {low} to {high} it draws a part, or one: it computes them in 31 "
-    "bits.",
+    says="Of the integers from {low} to {high} it draws only some, or always the same one: it "
+    "computes them in 31 bits.",
     met_by="the bounds of a RandomUniform of integers",
     after="draws the whole range",
     label="31 bits",

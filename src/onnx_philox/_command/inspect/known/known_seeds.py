@@ -173,8 +173,8 @@ COINS = KnownBehaviour(
     "choices of seeds that are multiples",
     ONNXRUNTIME,
     is_wrong=True,
-    says="Its uniforms are those of seed 1, times {seed}, modulo 1, and those of {other} times "
-    "{other_seed}: for most probabilities the two depend on each other.",
+    says="Its uniforms are those of seed 1, times {seed}, modulo 1, and the uniforms of {other} "
+    "are those times {other_seed}: for most probabilities the two depend on each other.",
     met_by="the seeds of two nodes, of which one is a Bernoulli or a Multinomial",
     after="draws independent numbers",
     label="not independent",
@@ -205,7 +205,7 @@ ONE_SEED = KnownBehaviour(
     "seeds that are one seed",
     ONNXRUNTIME,
     is_wrong=True,
-    says="It repeats {other}: {seed} and {other_seed} are one seed there.",
+    says="It repeats {other}: {seed} and {other_seed} are the same seed there.",
     met_by="the seeds, kinds, types and sizes of two nodes",
     after="draws numbers of its own, or the same with keep_seeds",
     label="not independent",
@@ -215,9 +215,9 @@ ONE_NUMBER = KnownBehaviour(
     "nodes of one number",
     ONNXRUNTIME,
     is_wrong=True,
-    says="It repeats {other}: neither has a seed, and each is seeded by its number in its own "
+    says="It repeats {other}: neither has a seed, and each is seeded by its position in its own "
     "graph.",
-    met_by="the numbers of two nodes without seeds in two graphs",
+    met_by="the positions of two nodes without seeds in two graphs",
     after="draws numbers of its own",
     label="not independent",
     explains=Explains.SEVERAL_NODES,
@@ -227,8 +227,8 @@ BRANCHES = KnownBehaviour(
     ONNXRUNTIME,
     is_wrong=True,
     says="It draws what {other} draws in the other branch: neither has a seed, and each is seeded "
-    "by its number in its own branch.",
-    met_by="the numbers of two nodes without seeds in the branches of one If",
+    "by its position in its own branch.",
+    met_by="the positions of two nodes without seeds in the branches of one If",
     after="has a stream of its own",
     label="not independent",
     explains=Explains.SEVERAL_NODES,

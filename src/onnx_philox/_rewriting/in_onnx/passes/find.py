@@ -157,9 +157,10 @@ def _warn_of_loops(found: Sequence[Outcome], keys: Keys) -> None:
             nodes.setdefault(each.same, each.site.called)
     for nodes in alike.values():
         if len(nodes) > 1:
-            text = "nodes in several loops draw by one sequence of keys, and now numbers of their "
             named = few([repr(name) for name in nodes.values()])
-            text += f"own: {named}. One loop for them draws the same"
+            text = f"nodes in several loops share one sequence of keys: {named}. In the original "
+            text += "they draw the same numbers, and now numbers of their own. To let them draw "
+            text += "the same, put them into one loop"
             warnings.warn(text, stacklevel=shown.stacklevel())
 
 

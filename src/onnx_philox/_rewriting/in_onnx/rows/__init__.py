@@ -1,1 +1,1 @@
-"""Which draws are rows of the batch, and what depends on the batch."""
+"""Follows the rows of the batch through an ONNX model, to prove which draws have a row for each."""
