@@ -17,12 +17,13 @@ from onnx_philox._torch.calls.table import CALLS, ONNX, OPENVINO, Refusal, Torch
 _BOOLEANS = (RANDOM_BERNOULLI, RANDOM_DROPOUT)
 PAGE = Path(__file__).with_name("torchs-calls.md")
 HEAD = """\
-# Torch's calls, by every road
+# Torch's random calls, on each way to a runtime
 
-A PyTorch module reaches the runtimes by a file of `onnx_philox.torch.export`, which ONNX Runtime
-and OpenVINO load, or by `openvino.convert_model` with `openvino.pytorch_extensions()`, from an
-exported program or from a trace. Each call below draws the same numbers by all of these roads, also
-in its form with an underscore, with `out=` or `generator=None`. *Torch's numbers* says whether
+There are three ways to bring a PyTorch module to a runtime: export a file with
+`onnx_philox.torch.export`, which ONNX Runtime and OpenVINO load; or call `openvino.convert_model`
+with `openvino.pytorch_extensions()`, on an exported program or on a trace. Each call below draws
+the same numbers in all three, also in its form with an underscore, with `out=` or
+`generator=None`. The column *torch's numbers* says whether
 [`alignment="pytorch"`](torchs-numbers.md) draws it. This page is made from the table that both
 front ends read (`python docs/make_torch_calls_page.py`).
 

@@ -34,7 +34,7 @@ MODEL = """
 FINDINGS = (
     "draws nothing",
     r"It is inverted: where p is 0\.1, about 90% are 1\.",
-    r"They may repeat each other: two of them alone drew the same numbers\.",
+    r"OpenVINO draws it and jitter once, as one node: they read the same, and neither has a seed\.",
 )
 COLUMNS, SIZE, STEP = 104, 12, 18
 LEFT, TOP = 22, 30

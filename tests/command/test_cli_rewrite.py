@@ -141,9 +141,9 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
     onnx.save(parse(text), "both.onnx")
     said = refusal("rewrite", "both.onnx", "-o", "out.onnx", "--per-row")
     assert said.startswith(
-        "onnx-philox rewrite: 2 random nodes: the shape of what each draws must be one of which "
-        "a dimension is proved to be 'batch', the first of the input 'x', for a state for each "
-        "row: got "
+        "onnx-philox rewrite: 2 random nodes: the shape of what each draws must be one that is "
+        "proved to have a dimension that is 'batch', the first of the input 'x', for a state for "
+        "each row: got "
     )
     named = "--per-row-node noise --per-row-node 'more noise'"
     assert f"say so with {named}; or draw in the shape of a tensor that has it" in said

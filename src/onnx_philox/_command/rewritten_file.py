@@ -170,10 +170,13 @@ class RewrittenFile:
                 return "It has no seeds to keep."
             return ""
         if count == 1:
-            keep = "1 node keeps its seeds and has no stream: it draws"
+            keep = "1 node keeps its seeds and has no stream"
+            draws = "it draws"
         else:
-            keep = f"{count} nodes keep their seeds and have no stream: they draw"
-        about = f"{keep} what these seeds document from PhiloxState.for_run(0)."
+            keep = f"{count} nodes keep their seeds and have no stream"
+            draws = "they draw"
+        numbers = "the numbers that are documented for these seeds"
+        about = f"{keep}: from PhiloxState.for_run(0) {draws} {numbers}."
         if is_openvino_s:
             # By the processor that it runs on, which may be another one than this.
             about += (

@@ -156,7 +156,7 @@ def _kept(found: NewDraw, kept: InModel) -> str:
         return "keeps both uniforms of the normal, whose seeds may be the converter's own"
     if kept.operator is RANDOM_BERNOULLI:
         return "draws the booleans of these seeds"
-    return "draws the numbers that these seeds document, where the state is zeros"
+    return "draws the numbers that are documented for these seeds, where the state is zeros"
 
 
 def _rewritten(ours: openvino_earlier.Ours) -> search.Rewritten:

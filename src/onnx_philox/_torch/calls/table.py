@@ -1,6 +1,6 @@
 """Torch's calls that draw, one entry each.
 
-`torch`, `openvino`, the rewriter and the page "Torch's calls, by every road" read this table, and
+`torch`, `openvino`, the rewriter and the page docs/torchs-calls.md read this table, and
 import no torch for it. What a call means is the function of its name in `meaning`; its
 arguments and their defaults are those of torch's own schema.
 """
