@@ -80,7 +80,11 @@ class Command(click.Command):
         as_json = ctx.meta.get("json", False)
         if page is not None:
             titles = {"model": "the model", "original": "the original"}
-            read = {ctx.params[n]: title for n, title in titles.items() if ctx.params.get(n)}
+            read = {}
+            for name, title in titles.items():
+                path = ctx.params.get(name)
+                if path:
+                    read[path] = title
             with rooms.terminal.errors(name, OSError, ValueError):
                 rooms.pages.check_page(name, page, read)
         report = super().invoke(ctx)

@@ -80,7 +80,8 @@ def show(report: Any, *, as_json: bool = False) -> None:
         return
     text = io.StringIO()
     report.print(console(file=text, width=_UNWRAPPED))
-    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+    lines = text.getvalue().splitlines()
+    click.echo("\n".join(line.rstrip() for line in lines))
 
 
 # Columns: names wrap, words and numbers stay whole.

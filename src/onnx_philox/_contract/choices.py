@@ -49,4 +49,5 @@ def check_choice(
     near = nearest(given, names) if isinstance(given, str) else None
     error = ValueError if isinstance(given, str) else TypeError
     said = remedy if near is None else f"Did you mean {near!r}?"
-    refuse(owner, what, shown(given), allowed or " or ".join(map(repr, names)), said, error)
+    allowed = allowed or " or ".join(map(repr, names))
+    refuse(owner, what, shown(given), allowed, said, error)

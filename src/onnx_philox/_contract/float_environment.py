@@ -20,7 +20,8 @@ import numpy as np
 _CONTROL_WORD = {"x86_64": (28, 0x8040), "aarch64": (0, 1 << 24)}
 _FENV_BYTES = 64
 
-_TINY = np.array([np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).tiny])
+_F32 = np.finfo(np.float32)
+_TINY = np.array([_F32.smallest_subnormal, _F32.tiny])
 _FACTORS = np.array([2.0, 0.5], np.float32)
 
 

@@ -33,7 +33,8 @@ def locations(model: onnx.ModelProto) -> list[str]:
 def lies_inside(model: onnx.ModelProto, path: Path) -> bool:
     """Whether no link leads from a model's external data out of the folder of its file."""
     folder = _real(path.parent)
-    return all(_real(path.parent / place).is_relative_to(folder) for place in locations(model))
+    places = [_real(path.parent / place) for place in locations(model)]
+    return all(place.is_relative_to(folder) for place in places)
 
 
 def check_location(

@@ -25,7 +25,7 @@ Values = tuple[ir.Value, ...]
 
 def free_name(name: str, taken: Container[str | None]) -> str:
     """`name`, with a number where it is taken."""
-    numbered = (name + f"_{i}" * bool(i) for i in itertools.count())
+    numbered = (f"{name}_{i}" if i else name for i in itertools.count())
     return next(candidate for candidate in numbered if candidate not in taken)
 
 

@@ -104,7 +104,9 @@ def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:
         return None
     is_right = _is_seed(given)
     if isinstance(given, list):
-        is_right = state.ndim > 1 and len(given) == len(state) and all(map(_is_seed, given))
+        has_rows = state.ndim > 1
+        is_of_each = has_rows and len(given) == len(state)
+        is_right = is_of_each and all(map(_is_seed, given))
     if not is_right:
         allowed = "null, a seed of 0 to 2^64-1, or one for each row"
         refuse(_OWNER, "resume's seed", shown(given), allowed, _REMEDY)

@@ -70,7 +70,8 @@ def record_of_result(
     wanted = engine.opened_from
     feed = origin.feed
     again = engine.run(feed, state).outputs
-    kept, now = (by_name([*each], [*each.values()]) for each in (outputs, again))
+    kept = by_name([*outputs], [*outputs.values()])
+    now = by_name([*again], [*again.values()])
     if hashes(kept, ()) != hashes(now, ()):
         what = "outputs that the model does not give again"
         remedy = "Record before the feed or the outputs are changed."

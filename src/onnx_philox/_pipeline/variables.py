@@ -54,7 +54,8 @@ def read_variables(
             content = base64.b64decode(entry["base64"], validate=True)
             array = np.frombuffer(content, type_.newbyteorder("<")).astype(type_)
             arrays[name] = array.reshape(entry["shape"])
-            is_right = entry["type"] == type_.name and all(type(d) is int for d in entry["shape"])
+            is_of_type = entry["type"] == type_.name
+            is_right = is_of_type and all(type(size) is int for size in entry["shape"])
         except (ValueError, TypeError, KeyError, IndexError, RecursionError):
             is_right = False
         if not is_right:

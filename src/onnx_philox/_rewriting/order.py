@@ -233,7 +233,10 @@ def about_batch(batch: Batch) -> list[str]:
             f"the batch, with {saying(batch.rivals[0])} for instance."
         )
     if batch.beside.apart:
-        inputs = few([f"{input!r} has {name!r}" for input, name in batch.beside.apart])
+        named = []
+        for input, name in batch.beside.apart:
+            named.append(f"{input!r} has {name!r}")
+        inputs = few(named)
         doubts.append(
             f"the input {inputs} instead, and so counts as the same for all rows. If these are "
             "one batch, give them one name (dynamic_axes or dynamic_shapes of the exporter)."

@@ -73,7 +73,9 @@ def _model(
     """The messages of onnx.proto; importing onnx takes longer than the trial."""
 
     def info(name: str, kind: int) -> bytes:
-        return written((1, name.encode()), (2, written((1, written((1, kind))))))
+        tensor = written((1, kind))
+        type_ = written((1, tensor))
+        return written((1, name.encode()), (2, type_))
 
     def attribute(name: str, value: int | str) -> bytes:
         if isinstance(value, int):
@@ -92,7 +94,8 @@ def _model(
         *((11, info(*value)) for value in inputs),
         *((12, info(*value)) for value in outputs),
     )
-    return written((1, 8), (7, graph), (8, written((1, domain.encode()), (2, 1))))
+    opset = written((1, domain.encode()), (2, 1))
+    return written((1, 8), (7, graph), (8, opset))
 
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"

@@ -77,7 +77,8 @@ def visited(op: Operator, visitor: Any, kind: str) -> str:
     text = shown[CLAMPED]
     if text not in ("", *_KINDS):
         allowed = say.NAN_TO.format(*_KINDS)
-        checks.refuse(op, say.ATTRIBUTE.format(repr(CLAMPED)), repr(text), allowed, say.SAVE_AGAIN)
+        what = say.ATTRIBUTE.format(repr(CLAMPED))
+        checks.refuse(op, what, repr(text), allowed, say.SAVE_AGAIN)
     return text
 
 

@@ -36,7 +36,11 @@ def make(op: Operator, arguments: Mapping[str, Any]) -> ov.Node:
     complete = checks.check_attributes(op, attributes)
     values = checks.output_type(op, complete, {})
     # The state comes last where it may be left out.
-    present = [i for i in op.inputs if i.role is not Role.STATE or given[i.name] is not None]
+    present = []
+    for declared in op.inputs:
+        is_needed = declared.role is not Role.STATE
+        if is_needed or given[declared.name] is not None:
+            present.append(declared)
     inputs = [_input(op, declared, given[declared.name], values) for declared in present]
     inputs = with_wide_shape(op, inputs)
     if _native_openvino.unavailable() is None:

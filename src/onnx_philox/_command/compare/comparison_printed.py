@@ -107,7 +107,8 @@ class ComparedRuns:
                 "No node of onnx-philox is in the main graph: other draws, in subgraphs for "
                 "instance, are compared only by the outputs and the next state."
             )
-        if any(d.kind == DRAWN and d.operator in OF_ARRAYS for d in self._wrong()):
+        wrong_draws = [each for each in self._wrong() if each.kind == DRAWN]
+        if any(each.operator in OF_ARRAYS for each in wrong_draws):
             notes.append(
                 "Where the model computes the parameters of a draw, each runtime rounds them in "
                 "its own way, and the draws may differ as the parameters do."

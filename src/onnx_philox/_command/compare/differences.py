@@ -103,8 +103,11 @@ def _of(
         None if last.shape == first.shape else last.shape,
     )
     size = max(array.size for array in known)
-    if x is None or y is None or x.dtype != y.dtype or x.shape != y.shape:
-        return Difference(*described, size, size, None, is_ok=False)
+    nothing_equal = Difference(*described, size, size, None, is_ok=False)
+    if x is None or y is None:
+        return nothing_equal
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return nothing_equal
     unequal = int(np.count_nonzero(_differs(x, y)))
     is_float = _is_float(x)
     largest = None

@@ -123,7 +123,8 @@ def rewritten_table(nodes: list[search.Rewritten], *, is_grouped: bool) -> Table
         name = Text(few_of([each.name or "(no name)" for each in equal]))
         if has_places:
             name.append(f"\n{path_of(node.path)}", "dim")
-        operator = node.operator if len(equal) == 1 else f"{len(equal)} {node.operator}"
+        count = len(equal)
+        operator = node.operator if count == 1 else f"{count} {node.operator}"
         streams = ranged(each.stream for each in equal)
         if node.keeps_seeds:
             streams = f"its op_seed {streams}"

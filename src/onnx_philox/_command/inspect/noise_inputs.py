@@ -147,7 +147,8 @@ class NoiseInputs:
             {"name": each.name, "draw": f"{each.name}={_LAW}", "problem": None}
             for each in self.drawable
         ]
-        said += [{"name": n, "draw": None, "problem": why} for n, why in self.others.items()]
+        for name, problem in self.others.items():
+            said.append({"name": name, "draw": None, "problem": problem})
         return said
 
 
@@ -177,7 +178,8 @@ def find(inputs: Sequence[ModelInput], try_to_draw: Callable[[DrawnInput], objec
 def _why_not(given: ModelInput, error: RefusalError) -> str:
     """Why a rewrite does not draw an input; the user has asked for nothing yet."""
     if given.shape is None:
-        option = f"{refusals.DRAW} {shlex.quote(f'{given.name}={_LAW}[1, 16]')}"
+        example = shlex.quote(f"{given.name}={_LAW}[1, 16]")
+        option = f"{refusals.DRAW} {example}"
         return (
             f"The model does not say how many dimensions {given.name!r} has: a rewrite draws it "
             f"with its shape behind the word, such as {option}."

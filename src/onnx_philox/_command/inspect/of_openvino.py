@@ -142,7 +142,9 @@ def _of_seeds(
         return f"keeps {seeds}, reads the state, and has no stream."
     stream = "" if record.stream is None else f" {record.stream}"
     now = f"{seeds}: a rewrite draws from stream{stream} instead"
-    return f"{now}; {refusals.KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."
+    name = found.site.node.get_name()
+    then = _kept(found, kept[name])
+    return f"{now}; {refusals.KEEP_SEEDS} {then}."
 
 
 def _kept(found: NewDraw, kept: InModel) -> str:

@@ -143,7 +143,8 @@ def _of_shape_input(output: ir.Value, dtype: ir.DataType) -> None:
     node = output.producer()
     assert node is not None
     to = ir.AttrInt64("to", int(ir.DataType.INT64))
-    _zeros(output, ir.Node("", "Cast", [node.inputs[0]], [to]), dtype, None)
+    of_shape = ir.Node("", "Cast", [node.inputs[0]], [to])
+    _zeros(output, of_shape, dtype, None)
 
 
 def _zeros(
@@ -172,7 +173,8 @@ def _stand_in(
     shape: _Shape,
 ) -> None:
     """Puts an input of the model in a value's place, which every subgraph sees."""
-    given = ir.Value(name=f"onnx_philox.{value.name}.{len(model.graph.inputs)}")
+    number = len(model.graph.inputs)
+    given = ir.Value(name=f"onnx_philox.{value.name}.{number}")
     model.graph.inputs.append(given)
     node = value.producer()
     if node is not None and node.graph is not model.graph and value.is_graph_output():

@@ -343,7 +343,8 @@ def _trial(
         ones = float(here["ones"])
         p = probe.p
         if abs(ones - p) >= abs(ones - (1 - p)):
-            known.append(probed.INVERTED.said(p=str(p), share=f"{round(ones, 1):.0%}"))
+            share = f"{round(ones, 1):.0%}"
+            known.append(probed.INVERTED.said(p=str(p), share=share))
     if behaviour is Behaviour.SAME_IN_A_SECOND:
         known.append(probed.CLOCK.said())
     if behaviour is Behaviour.SAME_IN_EACH_RUN and probe.is_multinomial:

@@ -86,7 +86,11 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
     except OSError:
         lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    names = []
+    for line in lines:
+        if line.startswith("model name"):
+            _, _, name = line.partition(":")
+            names.append(name.strip())
     if names:
         return names[0]
     return platform.processor() or platform.machine()

@@ -44,7 +44,8 @@ class StatedRuns:
     def go_on_from(self, words: Any) -> None:
         """Lets the next run begin at the words of a state, or of one for each row."""
         assert self.state is not None
-        self.inputs[self.state.name] = self.state.port.holding(np.array(words, np.uint32))
+        state = np.array(words, np.uint32)
+        self.inputs[self.state.name] = self.state.port.holding(state)
 
     def run(self) -> Arrays:
         """Runs the model, and takes over the state that it left.

@@ -95,12 +95,18 @@ def sin_cos_f32(x: F32s) -> tuple[F32s, F32s]:
     return _turned(sine, cosine, n)
 
 
+def _of_series(sign: int, factors: int) -> float:
+    """A coefficient of the series of sine or cosine; negative where `sign` is odd."""
+    one = -1 if sign % 2 else 1
+    return one / math.factorial(factors)
+
+
 # In float64, what is large in a result is carried with what its roundings lose.
 # 2 / 3, 2 / 5, ... of ln((1 + s) / (1 - s)), lowest power first.
 _LN_SERIES = tuple(2 / (2 * i + 1) for i in range(1, 12))
 # 1 / 5!, -1 / 7!, ... and -1 / 6!, 1 / 8!, ..., lowest power first.
-_SIN_SERIES = tuple((-1) ** i / math.factorial(2 * i + 1) for i in range(2, 9))
-_COS_SERIES = tuple((-1) ** i / math.factorial(2 * i) for i in range(3, 9))
+_SIN_SERIES = tuple(_of_series(i, 2 * i + 1) for i in range(2, 9))
+_COS_SERIES = tuple(_of_series(i, 2 * i) for i in range(3, 9))
 # -1 / 3! and 1 / 4! in two parts.
 _SIXTH = (-1 / 6, 2.0**-54 / -6)
 _TWENTY_FOURTH = (1 / 24, 2.0**-56 / 6)

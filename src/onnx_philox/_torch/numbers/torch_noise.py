@@ -217,7 +217,10 @@ def _type_of(dtype: Any) -> ElementType | None:
         return next((t for t in BY_NAME.values() if t.dtype == wanted), None)
     # A `torch.dtype` is known by its text: torch need not be installed.
     name = str(dtype).removeprefix("torch.")
-    return next((t for t in BY_NAME.values() if name in (t.name, t.dtype.name)), None)
+    for type_ in BY_NAME.values():
+        if name in (type_.name, type_.dtype.name):
+            return type_
+    return None
 
 
 @float_environment.kept()

@@ -221,7 +221,9 @@ def _pattern(random: Replaceable, types: Types) -> str:
     if call_of(node):
         # The note says that it is a float.
         return ""
-    is_cast = names[:1] == ["Cast"] and types(following[0].outputs[0]) in _WHOLE
+    is_cast = False
+    if names[:1] == ["Cast"]:
+        is_cast = types(following[0].outputs[0]) in _WHOLE
     if not is_cast:
         absorbed = patterns.absorb(random, types).replacement
         is_cast = isinstance(absorbed, patterns.IntegerReplacement)

@@ -24,7 +24,8 @@ class AsTorch(OneGenerator):
     composed: Any = staticmethod(as_torch.composed)
 
     def found(self, random: Replaceable, types: Types, *, shares: bool) -> Outcome:
-        repeats = any(o.node.op_type != "If" and not random.turns(o) for o in random.site.owners)
+        loops = [owner for owner in random.site.owners if owner.node.op_type != "If"]
+        repeats = not all(map(random.turns, loops))
         try:
             if shares or repeats:
                 allowed = "one of its own, which each draw changes, with alignment 'pytorch'"

@@ -84,7 +84,8 @@ def of_values(differences: NDArray[np.floating]) -> float:
     for tilt in of_efron * _TILTS:
         scaled = np.abs(tilt * given)
         # ln cosh x, without an overflow.
-        logarithms = scaled + np.log1p(np.exp(-2 * scaled)) - math.log(2)
+        smaller = np.exp(-2 * scaled)
+        logarithms = scaled + np.log1p(smaller) - math.log(2)
         exponent = tilt * total - float(logarithms.sum())
         best = max(best, exponent)
     return best

@@ -317,7 +317,8 @@ def are_rounded(arrays: list[NDArray[Any]]) -> bool:
     first = arrays[0].astype(np.float64)
     finite = first[np.isfinite(first)]
     reach = _UNITS * float(np.abs(finite).max(initial=0))
-    return all(_is_rounded(each.astype(np.float64), first, reach) for each in arrays[1:])
+    others = [each.astype(np.float64) for each in arrays[1:]]
+    return all(_is_rounded(each, first, reach) for each in others)
 
 
 def _is_rounded(array: Floats, first: Floats, reach: float) -> bool:

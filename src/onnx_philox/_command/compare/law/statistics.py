@@ -345,6 +345,8 @@ def _squared_differences(was: NDArray[np.float32], now: NDArray[np.float32]) -> 
     of_was = np.square(was)
     of_now = np.square(now)
     of_both = was * now
-    found = of_was.T @ of_was + of_now.T @ of_now - 2 * (of_both.T @ of_both)
+    own = of_was.T @ of_was + of_now.T @ of_now
+    shared = of_both.T @ of_both
+    found = own - 2 * shared
     # What float32 rounds may fall below 0.
     return np.asarray(np.maximum(found.astype(np.float64), 0))

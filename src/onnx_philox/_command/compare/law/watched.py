@@ -352,7 +352,8 @@ def means_of_finite(values: Values) -> Floats:
     is_finite = np.isfinite(values)
     counts = np.maximum(is_finite.sum(axis=1), 1)
     # Divided before, so that the sum of large ones is finite.
-    parts = np.where(is_finite, values, 0).astype(np.float64) / counts[:, None]
+    finite = np.where(is_finite, values, 0).astype(np.float64)
+    parts = finite / counts[:, None]
     return np.asarray(parts.sum(axis=1))
 
 

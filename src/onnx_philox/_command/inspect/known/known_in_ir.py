@@ -14,6 +14,8 @@ from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._openvino_models.openvino_graphs import constant
 from onnx_philox._rewriting.report import RandomNode
 
+# What i32 does not hold.
+_LIMIT = 2**31
 # How far a walk looks: a normal is six nodes.
 _STEPS = 12
 _KEEP_NUMBERS = {"Add", "Ceiling", "Floor", "Multiply", "Reshape", "Round", "Subtract"}
@@ -95,8 +97,11 @@ def _wide_range(node: ov.Node) -> tuple[int, int] | None:
     )
     if low is None or high is None:
         return None
-    is_held = low >= -(2**31) and high < 2**31 and high - low < 2**31
-    return None if is_held else (low, high)
+    are_held = low >= -_LIMIT and high < _LIMIT
+    is_distance_held = high - low < _LIMIT
+    if are_held and is_distance_held:
+        return None
+    return low, high
 
 
 def said_of_unloaded(node: ov.Node) -> Iterator[Said]:
@@ -113,8 +118,10 @@ def negative_factor(node: ov.Node) -> float | None:
     """
     if node.get_type_name() != "RandomUniform":
         return None
-    are_known = all(constant(node.input_value(index)) is not None for index in (1, 2))
-    if not are_known or node.get_output_element_type(0) not in _MULTIPLIED:
+    bounds = [constant(node.input_value(index)) for index in (1, 2)]
+    if any(bound is None for bound in bounds):
+        return None
+    if node.get_output_element_type(0) not in _MULTIPLIED:
         return None
     for _ in range(_STEPS):
         readers = [*_readers(node)]

@@ -55,8 +55,11 @@ def _of_its_multiple(met: Met, among: MetNodes, *, has_choice: bool) -> Details 
 
 def _are_of_one_sequence(met: Met, other: Met) -> bool:
     """Whether equal seeds would give two nodes equal numbers: those of f64 are others."""
-    one, two = met.record.seeded, other.record.seeded
-    return one is None or two is None or (one.numbers, one.place) == (two.numbers, two.place)
+    one = met.record.seeded
+    two = other.record.seeded
+    if one is None or two is None:
+        return True
+    return one.numbers == two.numbers and one.place == two.place
 
 
 def correlation(one: int, other: int) -> float:

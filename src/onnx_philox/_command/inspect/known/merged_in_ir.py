@@ -76,7 +76,9 @@ def _what_it_is(node: ov.Node) -> Hashable:
 
 
 def _attributes(node: ov.Node) -> Hashable:
-    return tuple(sorted((name, str(value)) for name, value in node.get_attributes().items()))
+    attributes = node.get_attributes()
+    said = [(name, str(value)) for name, value in attributes.items()]
+    return tuple(sorted(said))
 
 
 def _source(value: ov.Output, steps: int) -> Hashable:

@@ -69,7 +69,8 @@ def _what_it_is(met: Met) -> Hashable | None:
 
 
 def _attributes(node: ir.Node) -> Hashable:
-    return tuple(sorted((name, str(each.value)) for name, each in node.attributes.items()))
+    said = [(name, str(each.value)) for name, each in node.attributes.items()]
+    return tuple(sorted(said))
 
 
 def _source(value: ir.Value | None, steps: int) -> Hashable:

@@ -79,7 +79,8 @@ class MetNodes:
     @cached_property
     def seeded_normals(self) -> list[Met]:
         """The first few normals with a seed."""
-        found = [met for met in self.nodes if met.node.op_type in NORMALS and met.seed is not None]
+        normals = [met for met in self.nodes if met.node.op_type in NORMALS]
+        found = [met for met in normals if met.seed is not None]
         return found[:_MOST_SEEDS]
 
     @cached_property
