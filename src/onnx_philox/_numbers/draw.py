@@ -15,7 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, Operator, Role
+from onnx_philox._contract.operators import (
+    OPERATORS,
+    OUTPUT_TYPE,
+    REJECTION_BLOCKS,
+    Operator,
+    Role,
+)
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 
@@ -62,11 +68,30 @@ def one_or_each(numbers: Values) -> Values:
     return numbers.reshape(() if is_one else -1)
 
 
-def numbers_at(numbers: Values, position: int, count: int) -> Values:
-    """The numbers of `count` elements from a position on, of rank 1."""
-    if numbers.ndim:
-        return numbers[position : position + count]
-    return np.full(count, numbers)
+def rejecting(
+    numbers: Values,
+    drawn: Callable[[Values, Words], Values],
+    values: ElementType,
+) -> Convert:
+    """The function from words to values where each element owns `REJECTION_BLOCKS` blocks.
+
+    Args:
+        numbers: Those of the elements.
+        drawn: What makes f64 values of f64 numbers and the blocks [elements, blocks, 4].
+        values: The type of the elements.
+    """
+
+    def convert(position: int, words: Words) -> Values:
+        blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
+        count = len(blocks)
+        # One number counts for all.
+        given = np.full(count, numbers)
+        if numbers.ndim:
+            given = numbers[position : position + count]
+        made = drawn(given.astype(np.float64), blocks)
+        return made.astype(values.dtype)
+
+    return convert
 
 
 @dataclass(frozen=True)

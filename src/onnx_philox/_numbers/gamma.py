@@ -9,7 +9,7 @@ import numpy as np
 from onnx_philox._contract.operators import RANDOM_GAMMA, REJECTION_BLOCKS
 from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, rejecting
 
 ATTEMPTS = REJECTION_BLOCKS // 2
 
@@ -23,14 +23,7 @@ class Gamma(Distribution):
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to values."""
-
-        def convert(position: int, words: Words) -> Values:
-            blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
-            alpha = numbers_at(self.alpha, position, len(blocks))
-            drawn = gammas(alpha.astype(np.float64), blocks)
-            return drawn.astype(values.dtype)
-
-        return convert
+        return rejecting(self.alpha, gammas, values)
 
 
 def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:

@@ -9,7 +9,7 @@ import numpy as np
 from onnx_philox._contract.operators import RANDOM_POISSON, REJECTION_BLOCKS
 from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, rejecting
 
 ATTEMPTS = REJECTION_BLOCKS
 SMALLEST_LARGE = 10
@@ -25,14 +25,7 @@ class Poisson(Distribution):
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to counts."""
-
-        def convert(position: int, words: Words) -> Values:
-            blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
-            rate = numbers_at(self.rate, position, len(blocks))
-            drawn = counts(rate.astype(np.float64), blocks)
-            return drawn.astype(values.dtype)
-
-        return convert
+        return rejecting(self.rate, counts, values)
 
 
 def counts(rate: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:

@@ -369,19 +369,11 @@ def _drawn(w: Writer, operator: Operator, type_: ElementType, *inputs: Any, **mo
 
 
 def _uniform(w: Writer, shape: Any, low: float, high: float, kind: Any) -> Any:
-    drawn_type = w.float_type(kind)
-    minval = w.number(low, drawn_type)
-    maxval = w.number(high, drawn_type)
-    drawn = _drawn(w, RANDOM_UNIFORM, drawn_type, shape, minval, maxval)
-    return w.cast(drawn, kind)
+    return _of_two(w, RANDOM_UNIFORM, w.float_type(kind), shape, low, high, kind)
 
 
 def _normal(w: Writer, shape: Any, mean: float, std: float, kind: Any) -> Any:
-    drawn_type = w.float_type(kind)
-    mean = w.number(mean, drawn_type)
-    scale = w.number(std, drawn_type)
-    drawn = _drawn(w, RANDOM_NORMAL, drawn_type, shape, mean, scale)
-    return w.cast(drawn, kind)
+    return _of_two(w, RANDOM_NORMAL, w.float_type(kind), shape, mean, std, kind)
 
 
 def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
@@ -390,9 +382,22 @@ def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
     for bound in (low, high):
         if isinstance(bound, int) and abs(bound) >= 2**31:
             drawn_type = I64
-    minval = w.number(low, drawn_type)
-    maxval = w.number(high, drawn_type)
-    drawn = _drawn(w, RANDOM_UNIFORM, drawn_type, shape, minval, maxval)
+    return _of_two(w, RANDOM_UNIFORM, drawn_type, shape, low, high, kind)
+
+
+def _of_two(
+    w: Writer,
+    operator: Operator,
+    drawn_type: ElementType,
+    shape: Any,
+    one: Any,
+    other: Any,
+    kind: Any,
+) -> Any:
+    """A draw of two numbers, such as bounds, in the type that is asked for."""
+    first = w.number(one, drawn_type)
+    second = w.number(other, drawn_type)
+    drawn = _drawn(w, operator, drawn_type, shape, first, second)
     return w.cast(drawn, kind)
 
 
