@@ -84,10 +84,10 @@ def rejecting(
     def convert(position: int, words: Words) -> Values:
         blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
         count = len(blocks)
-        # One number counts for all.
-        given = np.full(count, numbers)
         if numbers.ndim:
             given = numbers[position : position + count]
+        else:
+            given = np.full(count, numbers)
         made = drawn(given.astype(np.float64), blocks)
         return made.astype(values.dtype)
 
