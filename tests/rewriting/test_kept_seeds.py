@@ -280,6 +280,28 @@ def test_seeds_that_openvino_does_not_take_are_refused_at_every_door(seed, name,
     assert_refused(partial(open_ir, path), words)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda text: text.replace('op_seed="88"', "op_seed = '-7'"),
+        lambda text: text.replace('op_seed="88"', 'op_seed="&#45;7"'),
+        lambda text: text.replace('op_seed="88"', 'op_seed="-7" op_seed="88"'),
+        lambda text: text.replace("<data", "<!-- of torch --><data").replace('"88"', '"-7"'),
+        lambda text: text.replace("<data", "<rt_info/>\n<data").replace('"88"', '"-7"'),
+        lambda text: text.replace('"noise"', '"noise\x01"').replace('"88"', '"-7"'),
+    ],
+    ids=["quotes", "a reference", "twice", "a comment", "after rt_info", "no well-formed XML"],
+)
+def test_seeds_are_refused_in_each_way_in_which_an_ir_may_write_them(written, tmp_path) -> None:
+    path = tmp_path / "m.xml"
+    noise = made.named(made.uniform([4], seeds=(77, 88)), "noise")
+    ov.save_model(made.model({"y": noise}, []), path)
+    text = path.read_text()
+    path.write_text(written(text))
+    with pytest.raises(ValueError, match=r"op_seed of RandomUniform .* 2\^63-1: got -7"):
+        kept(path)
+
+
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16", "i32", "i64"])
 @pytest.mark.parametrize(
     "seeds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from pathlib import Path
@@ -14,9 +15,11 @@ SUFFIX = ".xml"
 _CONSTANT = b'type="Const"'
 _BEGINNING = re.compile(rb"<net\b[^>]*\bversion=")
 _HEAD = 2**16
-# The attributes of a layer, and of its data.
-_LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+# The attributes of a layer and of its data. No parser of XML: OpenVINO's reads files that are not
+# well-formed, such as those with a control character in a name, and others refuse them.
+_OTHER_TAGS = r"[^<]*(?:<(?!layer\s|data\s)[^<]*)*"
+_LAYERS = re.compile(rf"<layer\s([^>]*)>{_OTHER_TAGS}<data\s([^>]*)>")
+_ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def is_ir(path: str | os.PathLike[str]) -> bool:
@@ -55,7 +58,10 @@ def check_ir(owner: str, path: Path, text: bytes) -> None:
 def _check_seeds(owner: str, text: str) -> None:
     """Refuses seeds that OpenVINO's reader or its own functions take for none."""
     for layer, data in _LAYERS.findall(text):
-        said = dict(_ATTRIBUTE.findall(f"{layer} {data}"))
+        said: dict[str, str] = {}
+        for name, value, other in _ATTRIBUTE.findall(f"{layer} {data}"):
+            # Of two of one name the first counts, as in OpenVINO.
+            said.setdefault(name, html.unescape(value or other))
         for name in ("global_seed", "op_seed"):
             seed = said.get(name, "")
             is_number = said.get("type") == "RandomUniform" and re.fullmatch(r"-?\d+", seed)
