@@ -23,6 +23,9 @@ NODES = {
     (9, "slice"): "a = Slice <starts = [1], ends = [5], axes = [1]> (y)",
     (9, "clip"): "a = Clip <min = 0.3, max = 0.7> (y)",
     (9, "top"): "a, i = TopK <k = 2, axis = 1> (y)",
+    (9, "scan"): """c = Clip <min = 0.3, max = 0.7> (y)
+        a = Scan <num_scan_inputs = 1, body = b (float[6] row) => (float[6] out) {
+            out = Neg (row) }> (c)""",
     (10, "pad"): "a = Pad <pads = [0, 1, 0, 2], value = 1.5> (y)",
     (10, "dropout"): "d = Dropout <ratio = 0.3> (y) \n a = Neg (d)",
     (11, "split"): "b, a = Split <axis = 1, split = [2, 4]> (y)",
