@@ -81,8 +81,8 @@ class Command(click.Command):
         if page is not None:
             titles = {"model": "the model", "original": "the original"}
             read = {}
-            for name, title in titles.items():
-                path = ctx.params.get(name)
+            for argument, title in titles.items():
+                path = ctx.params.get(argument)
                 if path:
                     read[path] = title
             with rooms.terminal.errors(name, OSError, ValueError):
