@@ -57,7 +57,7 @@ class MergedZeros:
     def merged_with(self, node: ov.Node) -> ov.Node | None:
         """Another node that OpenVINO takes for this one; None for none."""
         alike = self._alike[_what_it_is(node)]
-        others = [each for each in alike if each.get_name() != node.get_name()]
+        others = (each for each in alike if each.get_name() != node.get_name())
         return merged_with(node, others, _read_by, _is_result)
 
 

@@ -35,8 +35,9 @@ _MOST_NUMBERS = 64
 
 def is_merged(met: Met, among: MetNodes) -> Mapping[str, str] | None:
     """The details of a node that is merged with another; None of others."""
-    alike = [each for each in among.alike(met, _what_it_is) if each is not met]
-    other = merged_with(met, alike, _read_by, _is_result)
+    alike = among.alike(met, _what_it_is)
+    others = (each for each in alike if each is not met)
+    other = merged_with(met, others, _read_by, _is_result)
     return None if other is None else {"other": other.record.called}
 
 

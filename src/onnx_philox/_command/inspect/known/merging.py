@@ -27,8 +27,9 @@ def merged_with(
         is_result: Whether what a node draws is an output of the model.
     """
     read = read_by(node)
+    is_own_result = is_result(node)
     for other in alike:
-        are_results = is_result(node) and is_result(other)
+        are_results = is_own_result and is_result(other)
         if not are_results and not read.isdisjoint(read_by(other)):
             return other
     return None
