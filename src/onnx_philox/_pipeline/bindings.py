@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import given_arrays
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline.engine import Engine, EngineRun
-from onnx_philox._pipeline.fed_inputs import Feed, refuse_state
-from onnx_philox._pipeline.variables import Variables
+from onnx_philox._pipeline.fed_inputs import refuse_state
 
 _NAME = "Pipeline"
 
@@ -33,29 +31,12 @@ class _Bound:
 class BindingEngine(Engine):
     """A session, which also runs an `onnxruntime.IOBinding` of all other inputs and outputs."""
 
+    bindings = (onnxruntime.IOBinding,)
     # The key is the user's binding, which no two threads may use at once. Pipelines of one session
     # share it, so that each knows the memory that another has bound.
     _bound: ClassVar[WeakKeyDictionary[onnxruntime.IOBinding, _Bound]] = WeakKeyDictionary()
 
-    def __init__(self, model: Any, streams: Streams, stamp: object) -> None:
-        super().__init__(model, streams, stamp)
-        self._session: onnxruntime.InferenceSession = model.session
-
-    def rows_of(self, feed: Feed) -> int | None:
-        """How many rows a feed has, or a binding, as far as that shows its inputs."""
-        if isinstance(feed, onnxruntime.IOBinding):
-            if self._rows is None:
-                return None
-            return self._rows.of(given_arrays.shown_inputs(feed))
-        return super().rows_of(feed)
-
-    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
-        """Runs the session with a feed or a binding."""
-        if isinstance(feed, onnxruntime.IOBinding):
-            return self._run_bound(feed, state)
-        return super().run(feed, state, variables)
-
-    def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> EngineRun:
+    def run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> EngineRun:
         """Binds the state and the next state, and runs; the outputs stay where they are bound."""
         # Each time, since the user may have bound other memory.
         given_arrays.check_bound(_NAME, binding)
@@ -68,8 +49,9 @@ class BindingEngine(Engine):
         # Each time, since the user may have cleared what was bound.
         binding.bind_ortvalue_input(self.streams.state, bound.given)
         binding.bind_ortvalue_output(self.streams.next_state, bound.taken)
+        session: onnxruntime.InferenceSession = self.model.session  # type: ignore[attr-defined]
         try:
-            self._session.run_with_iobinding(binding)
+            session.run_with_iobinding(binding)
         except Exception as error:
             _runtime_errors.raise_refusal(error)
             raise

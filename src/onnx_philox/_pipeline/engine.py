@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors
+from onnx_philox._contract import given_arrays
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
 from onnx_philox._pipeline.fed_inputs import Feed, Inputs, RowCount, check_mapping
@@ -34,6 +36,9 @@ class EngineRun(NamedTuple):
 
 class Engine:
     """A model in a runtime; any number of threads may run it at once."""
+
+    bindings: ClassVar[tuple[type, ...]] = ()
+    """What it runs besides feeds: inputs and outputs that are bound to memory of the user's."""
 
     def __init__(self, model: LoadedModel, streams: Streams, stamp: object) -> None:
         self.streams = streams
@@ -64,12 +69,33 @@ class Engine:
     def rows_of(self, feed: Feed) -> int | None:
         """How many rows a feed has; None if it does not show it, or the model has one state.
 
+        A binding shows its inputs as far as ONNX Runtime tells them.
+
         Raises:
             TypeError: The feed is no mapping.
             ValueError: Inputs that carry the batch differ in their rows, or one is of another rank.
         """
-        check_mapping(feed)
-        return None if self._rows is None else self._rows.of(feed)
+        is_bound = isinstance(feed, self.bindings)
+        if not is_bound:
+            check_mapping(feed)
+        if self._rows is None:
+            return None
+        if is_bound:
+            feed = given_arrays.shown_inputs(feed)
+        return self._rows.of(feed)
+
+    def check_rows(self, owner: str, feed: Feed, state: NDArray[np.uint32]) -> None:
+        """Refuses a batch of another number of rows than there are states.
+
+        Raises:
+            TypeError: As in `rows_of`.
+            ValueError: As in `rows_of`; or the numbers differ.
+        """
+        rows = self.rows_of(feed)
+        if rows is not None and rows != len(state):
+            what = f"the number of rows of {self.streams.batch!r}"
+            allowed = f"{len(state)}, one for each seed or state"
+            refuse(owner, what, rows, allowed, "Feed a row for each seed or state.")
 
     def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
         """Runs the model, whose variables hold these arrays; with None they are as at first.
@@ -79,10 +105,16 @@ class Engine:
                 of another type.
             ValueError: An input is missing or unknown, or of another shape.
         """
+        if isinstance(feed, self.bindings):
+            return self.run_bound(feed, state)
         ran = self.stated_run(feed, state, variables)
         assert ran.after is not None
         outputs = {name: ran.values[i] for i, name in self._outputs.items()}
         return EngineRun(outputs, ran.after, ran.variables)
+
+    def run_bound(self, binding: Any, state: NDArray[np.uint32]) -> EngineRun:
+        """The same with inputs and outputs that are bound, where `bindings` names such a type."""
+        raise NotImplementedError
 
     def stated_run(
         self,

@@ -97,6 +97,18 @@ def wanted(
     return Wanted(given, given.runtime, asked, of_runtimes.Options())
 
 
+def opened(
+    model: Any,
+    runtime: str,
+    asked: Asked,
+    options: Mapping[str, Any],
+    source: Any,
+) -> tuple[Wanted, Engine]:
+    """What a user asks a pipeline for, as `wanted` reads it, and the engine for that."""
+    read = wanted(model, runtime, asked, options)
+    return read, engine_of(read, source)
+
+
 def engine_of(wanted: Wanted, source: Any = None) -> Engine:
     """The engine for what a `Pipeline` is given, see there."""
     given = wanted.given

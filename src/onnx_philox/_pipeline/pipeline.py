@@ -23,7 +23,7 @@ from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.fed_inputs import Feed
 from onnx_philox._pipeline.recording import Origin
-from onnx_philox._pipeline.request import Request, Start, check_rows
+from onnx_philox._pipeline.request import Request, Start
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Draws, Inverted, PerRow
 from onnx_philox._runtimes import first_state
@@ -102,17 +102,17 @@ class Pipeline:
                 invert_bernoulli=invert_bernoulli,
                 draw=draw,
             )
-            self._open(opening.wanted(model, runtime, asked, options), source)
+            self._take(*opening.opened(model, runtime, asked, options, source))
 
-    def _open(self, wanted: opening.Wanted, source: Any = None) -> None:
-        self._opened: Engine | None = opening.engine_of(wanted, source)
+    def _take(self, wanted: opening.Wanted, engine: Engine) -> None:
+        self._opened: Engine | None = engine
         self._device = wanted.options.where
         # Without what was read of it. Another process finds no other model in memory.
         is_found = wanted.given.form in (*PATHS, Form.BYTES)
         again = None
         if is_found:
             again = replace(wanted, given=wanted.given.by(_NAME), asked=wanted.asked.again)
-        self._wanted = self._opened.opened_from = again
+        self._wanted = engine.opened_from = again
 
     def __repr__(self) -> str:
         """What is open in which runtime."""
@@ -235,7 +235,7 @@ class Pipeline:
             begun = None
             words = self._words(_NAME, state)
         engine = self._engine
-        check_rows(_NAME, engine, feed, words)
+        engine.check_rows(_NAME, feed, words)
         return _ran(engine, feed, begun, words)
 
     async def acall(
@@ -463,5 +463,5 @@ def _ran(
 def _opened(wanted: opening.Wanted) -> Pipeline:
     """The pipeline that a pickle says."""
     pipeline = Pipeline.__new__(Pipeline)
-    pipeline._open(wanted)
+    pipeline._take(wanted, opening.engine_of(wanted))
     return pipeline

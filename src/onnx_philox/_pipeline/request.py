@@ -237,7 +237,7 @@ class Request:
             remedy = "Wait for it, or make a request for each thread."
             refuse(_NAME, "the request", given, allowed, remedy)
         try:
-            check_rows(_NAME, self._engine, feed, self._state)
+            self._engine.check_rows(_NAME, feed, self._state)
         except BaseException:
             self._running.release()
             raise
@@ -287,17 +287,3 @@ def _tell(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
     """Sets an event of a loop, from a thread; the loop may be closed by then."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(ended.set)
-
-
-def check_rows(
-    owner: str,
-    engine: Engine,
-    feed: Feed,
-    state: NDArray[np.uint32],
-) -> None:
-    """Refuses a batch of another number of rows than there are states."""
-    rows = engine.rows_of(feed)
-    if rows is not None and rows != len(state):
-        what = f"the number of rows of {engine.streams.batch!r}"
-        allowed = f"{len(state)}, one for each seed or state"
-        refuse(owner, what, rows, allowed, "Feed a row for each seed or state.")
