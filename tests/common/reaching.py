@@ -2,6 +2,7 @@
 
     ONNX_PHILOX_REACHING=FILE pytest ...        writes the names of those tests into a file
     pytest --only-reaching=FILE ...             runs these alone
+    pytest --only-reaching=FILE --turn=0/2 ...  runs every second one; 1/2, the others
 
 They are the tests that reach OpenVINO's CPU plugin, and those of the native backends. A test
 reaches the plugin that compiles, imports or runs a model, that starts a process (what that one does
@@ -12,6 +13,7 @@ processor, or the test itself names the instruction set, and so has been run wit
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import sys
@@ -94,6 +96,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--only-reaching", type=Path, metavar="FILE", help="see tests/common/reaching.py"
     )
+    parser.addoption(
+        "--turn", type=_turn, metavar="TURN/TURNS", default=(0, 1), help="a share of these"
+    )
+
+
+def _turn(text: str) -> tuple[int, int]:
+    turn, turns = map(int, text.split("/"))
+    if not 0 <= turn < turns:
+        raise argparse.ArgumentTypeError(f"must be a number and a greater one: got {text!r}")
+    return turn, turns
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -107,6 +119,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     file = config.option.only_reaching
     if file:
         names = set(file.read_text().splitlines())
-        others = [item for item in items if item.nodeid not in names]
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item.nodeid in names]
+        turn, turns = config.option.turn
+        # Neighbours differ in a parameter: each turn has some of every function.
+        chosen = [item for item in items if item.nodeid in names][turn::turns]
+        ids = {item.nodeid for item in chosen}
+        config.hook.pytest_deselected(items=[i for i in items if i.nodeid not in ids])
+        items[:] = chosen
