@@ -1,9 +1,9 @@
 """Sends every word through every rule of one word, and a billion pairs through those of two.
 
     python -m tests.numbers.every_word
-        a 64th of all words, another each day, on what runs here
+        a 64th of all words, in a third of what runs here; others each day
     python -m tests.numbers.every_word --slices 0-63
-        all of them
+        all of them, in all that runs here
     python -m tests.numbers.every_word --sets numpy onnxruntime openvino gpu
         standard nodes, OpenCL
     python -m tests.numbers.every_word --write
@@ -54,6 +54,8 @@ from onnx_philox._standard.builder import OPSET, Builder
 
 HASHES = Path(__file__).with_suffix(".json")
 SLICES = 64
+TURNS = 3
+"""Into how many parts the sets of kernels are divided; prime to SLICES."""
 NUMPY, BITS, PRODUCTS = "numpy", "bits", "products"
 Words = NDArray[np.uint32]
 
@@ -359,10 +361,10 @@ def _slices(text: str) -> list[int]:
 
 def main() -> None:
     """Runs the command."""
-    today = datetime.now(UTC).date().toordinal() % SLICES
+    today = datetime.now(UTC).date().toordinal()
     description = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--slices", type=_slices, default=[today], help="default: today's")
+    parser.add_argument("--slices", type=_slices, help="default: today's")
     here = [
         NUMPY,
         *_native.instruction_sets(),
@@ -371,12 +373,17 @@ def main() -> None:
     parser.add_argument(
         "--sets",
         nargs="+",
-        default=here,
+        help="default: with --slices all, else today's",
         choices=[*here, "gpu"],
     )
     parser.add_argument("--write", action="store_true", help="write NumPy's hashes")
     parser.add_argument("--of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.sets is None:
+        # In three times 64 days each of them has all words.
+        arguments.sets = here if arguments.slices else here[today % TURNS :: TURNS]
+    if arguments.slices is None:
+        arguments.slices = [today % SLICES]
     if arguments.of:
         print(json.dumps(hashes(arguments.slices[0], arguments.of)))
         return

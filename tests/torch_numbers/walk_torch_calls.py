@@ -59,7 +59,8 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
             if arguments.batch not in (batch, "all"):
                 continue
             # Others for each road and batch.
-            names = found[(len(BATCHES) * i + j) % arguments.every :: arguments.every]
+            start = arguments.first + len(BATCHES) * i + j
+            names = found[start % arguments.every :: arguments.every]
             if batch == ROWS:
                 names = [name for name in names if draws_rows(ALL[name])]
             # What fails or is refused would end the module that others share with it.
@@ -81,6 +82,7 @@ def parsed(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--road", default="", help="a regular expression for names of roads")
     parser.add_argument("--batch", choices=[*BATCHES, "all"], default="all")
     parser.add_argument("--every", type=int, default=1, help="2 takes every second case, ...")
+    parser.add_argument("--first", type=int, default=0, help="with --every, other cases")
     parser.add_argument("--size", type=int, default=14, help="cases to a module")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", help="a file for every record")
