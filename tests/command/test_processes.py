@@ -14,17 +14,19 @@ MODEL = Path(__file__).parents[1] / "models" / "vae_decoder.onnx"
 # NumPy would start others.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 STARTS = """
-import sys
+import os, sys
 from onnx_philox._command.inspect import processes
-process = processes.start(["program.py", "its argument"], sys.argv[1:])
-print(type(process).__name__)
-process.stdin.write("asked\\n")
-process.stdin.flush()
-if process.stdout.readline() == "waits\\n":
-    assert process.poll() is None
+unwanted, *folders = sys.argv[1:]
+for folder in folders:
+    os.chdir(folder)
+    process = processes.start(["program.py", "its argument"], [unwanted])
+    process.stdin.write("asked\\n")
+    process.stdin.flush()
+    if process.stdout.readline() == "waits\\n":
+        assert process.poll() is None
+        process.kill()
+    print(type(process).__name__, process.stdout.read().strip(), process.wait(), process.poll())
     process.kill()
-print(process.stdout.read(), process.wait(), process.poll())
-process.kill()
 """
 READS = "import os, sys, time; asked = sys.stdin.readline()"
 ENDS = table("""
@@ -39,13 +41,28 @@ print('waits', flush=True); time.sleep(100) -> -9 -9
 """)
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """What the programs say that a copy runs, and what those say that a new process runs."""
+    folders = []
+    for program, _ in ENDS:
+        folders.append(tmp_path_factory.mktemp("program"))
+        (folders[-1] / "program.py").write_text(f"{READS}; {program}")
+    done = [
+        child.python("-c", STARTS, unwanted, *folders, env=ONE_THREAD)
+        for unwanted in ("openvino", "numpy")
+    ]
+    assert [each.stderr for each in done] == ["", ""]
+    return [each.stdout.splitlines() for each in done]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux alone")
-@pytest.mark.parametrize(("program", "said"), ENDS)
-def test_a_copy_runs_a_program_as_a_new_process_does(program, said, tmp_path):
-    (tmp_path / "program.py").write_text(f"{READS}; {program}")
-    for unwanted, kind in (("openvino", "_Copy"), ("numpy", "_New")):
-        done = child.python("-c", STARTS, unwanted, env=ONE_THREAD, cwd=tmp_path)
-        assert [*done.stdout.split(), done.stderr] == [kind, *said.split(), ""]
+@pytest.mark.parametrize("number", range(len(ENDS)), ids=[program for program, _ in ENDS])
+def test_a_copy_runs_a_program_as_a_new_process_does(ended, number):
+    of_a_copy, of_a_new_process = (lines[number].split() for lines in ended)
+    _, said = ENDS[number]
+    assert of_a_copy == ["_Copy", *said.split()]
+    assert of_a_new_process == ["_New", *said.split()]
 
 
 WAITS = """
