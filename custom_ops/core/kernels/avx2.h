@@ -160,6 +160,8 @@ struct Avx2 {
 
   static Words Add32(Words a, Words b) { return _mm256_add_epi32(a, b); }
   static Words Subtract32(Words a, Words b) { return _mm256_sub_epi32(a, b); }
+  static Words Min32(Words a, Words b) { return _mm256_min_epu32(a, b); }
+  static Words Max32(Words a, Words b) { return _mm256_max_epu32(a, b); }
   static Words MultiplyLow32(Words a, Words b) { return _mm256_mullo_epi32(a, b); }
   static Words MultiplyHigh32(Words a, Words b) {
     const __m256i even = _mm256_mul_epu32(a, b);
@@ -171,10 +173,6 @@ struct Avx2 {
     return _mm256_min_epu32(x, _mm256_sub_epi32(x, limit));
   }
   static Words Add64(Words a, Words b) { return _mm256_add_epi64(a, b); }
-  /// count + (x < y ? 1 : 0), of signed integers.
-  static Words CountBelow64(Words count, Words x, Words y) {
-    return _mm256_sub_epi64(count, _mm256_cmpgt_epi64(y, x));
-  }
   /// Whether there is a 64-bit lane without bits.
   static bool HasZero64(Words x) {
     return _mm256_movemask_pd(F64(_mm256_cmpeq_epi64(x, _mm256_setzero_si256()))) != 0;

@@ -176,6 +176,8 @@ struct Avx512 {
 
   static Words Add32(Words a, Words b) { return _mm512_add_epi32(a, b); }
   static Words Subtract32(Words a, Words b) { return _mm512_sub_epi32(a, b); }
+  static Words Min32(Words a, Words b) { return _mm512_min_epu32(a, b); }
+  static Words Max32(Words a, Words b) { return _mm512_max_epu32(a, b); }
   static Words MultiplyLow32(Words a, Words b) { return _mm512_mullo_epi32(a, b); }
   static Words MultiplyHigh32(Words a, Words b) {
     const __m512i even = _mm512_mul_epu32(a, b);
@@ -187,10 +189,6 @@ struct Avx512 {
     return _mm512_min_epu32(x, _mm512_sub_epi32(x, limit));
   }
   static Words Add64(Words a, Words b) { return _mm512_add_epi64(a, b); }
-  /// count + (x < y ? 1 : 0), of signed integers.
-  static Words CountBelow64(Words count, Words x, Words y) {
-    return _mm512_mask_add_epi64(count, _mm512_cmplt_epi64_mask(x, y), count, Splat64(1));
-  }
   /// Whether there is a 64-bit lane without bits.
   static bool HasZero64(Words x) { return _mm512_testn_epi64_mask(x, x) != 0; }
   static Words Subtract64(Words a, Words b) { return _mm512_sub_epi64(a, b); }

@@ -165,15 +165,13 @@ struct Neon {
 
   static Words Add32(Words a, Words b) { return vaddq_u32(a, b); }
   static Words Subtract32(Words a, Words b) { return vsubq_u32(a, b); }
+  static Words Min32(Words a, Words b) { return vminq_u32(a, b); }
+  static Words Max32(Words a, Words b) { return vmaxq_u32(a, b); }
   static Words MultiplyLow32(Words a, Words b) { return vmulq_u32(a, b); }
   static Words MultiplyHigh32(Words a, Words b) { return High(Multiply(a, b)); }
   /// x >= limit ? x - limit : x. A difference below zero wraps to more than x.
   static Words SubtractIfNotBelow32(Words x, Words limit) { return vminq_u32(x, vsubq_u32(x, limit)); }
   static Words Add64(Words a, Words b) { return U32(vaddq_u64(U64(a), U64(b))); }
-  /// count + (x < y ? 1 : 0), of signed integers.
-  static Words CountBelow64(Words count, Words x, Words y) {
-    return U32(vsubq_u64(U64(count), vcltq_s64(vreinterpretq_s64_u32(x), vreinterpretq_s64_u32(y))));
-  }
   /// Whether there is a 64-bit lane without bits.
   static bool HasZero64(Words x) { return vmaxvq_u32(U32(vceqzq_u64(U64(x)))) != 0; }
   static Words Subtract64(Words a, Words b) { return U32(vsubq_u64(U64(a), U64(b))); }

@@ -144,9 +144,8 @@ class RowPart {
     alignas(64) unsigned char records[kRecordsOnStack * sizeof(std::uint64_t)];
     const unsigned count = static_cast<unsigned>(size_);
     if (kHasBins && is_whole()) {
-      PermutationBins<Isa, Index> bins(index_mask_);
-      for (unsigned i = 0; i < count; ++i) SetRecord(records, i, RecordOf(keys[i] & kCounted, 0, i) ^ bins.kSign);
-      if (bins.Sort(records, count, out_, count)) return;
+      PermutationBins<Isa> bins(index_bits_);
+      if (bins.Deal(count, [keys](unsigned i) { return KeyedIndex{High32(keys[i] & kCounted), i}; })) return WriteBins(&bins, out_);
     }
     for (unsigned i = 0; i < count; ++i) SetRecord(records, i, RecordOf(keys[i] & kCounted, 0, i));
     Finish(records, 0, count, 0);
@@ -161,7 +160,7 @@ class RowPart {
   static constexpr std::uint64_t kCounted = kKeyBits == 64 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} >> kKeyBits);
 
  private:
-  /// Bins rank many records at once: without vectors they are slower. Tests, which shorten keys, have them all the same.
+  /// Bins are sorted side by side: without vectors they are slower. Tests, which shorten keys, have them all the same.
   static constexpr bool kHasBins = sizeof(typename Isa::Words) > sizeof(std::uint64_t) || kKeyBits < 64;
 
   bool is_whole() const { return begin_ == 0 && end_ == size_; }
@@ -172,26 +171,53 @@ class RowPart {
     const PermutationParts parts(size_);
     if (piece_.spare_records < parts.Spare(size_, sizeof(Index))) return false;
     const std::uint64_t in_place = parts.InPlace(size_, sizeof(Index)), part_bytes = parts.size * sizeof(std::uint64_t);
-    unsigned char* records[1u << kMostPartBits];
-    std::uint32_t filled[1u << kMostPartBits] = {};
-    for (std::uint64_t part = 0; part < 1u << parts.bits; ++part) {
-      records[part] = part < in_place ? out_ + part * part_bytes : piece_.spare + (part - in_place) * part_bytes;
+    Part part[kMostParts];
+    for (std::uint64_t i = 0; i < parts.count; ++i) {
+      part[i].begin = i < in_place ? out_ + i * part_bytes : piece_.spare + (i - in_place) * part_bytes;
+      part[i].end = part[i].begin;
+      part[i].limit = part[i].begin + part_bytes;
     }
     bool is_full = false;
     ForEachKey(0, 0, [&](std::uint64_t key, std::uint64_t index) {
-      const std::uint64_t part = key >> (64 - parts.bits), at = filled[part];
-      is_full = is_full || at == parts.size;
-      if (at == parts.size) return;
-      SetRecord(records[part], at, RecordOf(key, parts.bits, index) ^ PermutationBins<Isa, Index>::kSign);
-      filled[part] = static_cast<std::uint32_t>(at + 1);
+      const std::uint64_t scaled = High32(key) * parts.count;
+      Part& to = part[scaled >> 32];
+      if (to.end == to.limit) {
+        is_full = true;
+        return;
+      }
+      SetRecord(to.end, 0, scaled << 32 | index);
+      to.end += sizeof(std::uint64_t);
     });
     if (is_full) return false;
-    PermutationBins<Isa, Index> bins(index_mask_);
+    PermutationBins<Isa> bins(index_bits_);
     std::uint64_t done = 0;
-    for (unsigned part = 0; part < 1u << parts.bits; done += filled[part++]) {
-      if (!bins.Sort(records[part], filled[part], out_ + done * sizeof(Index), size_ - done)) return false;
+    for (std::uint64_t i = 0; i < parts.count; ++i) {
+      const unsigned count = static_cast<unsigned>(part[i].end - part[i].begin) / sizeof(std::uint64_t);
+      FillPart(&bins, part[i].begin, count, done);
+      done += count;
     }
     return true;
+  }
+
+  /// The records of a part: what its number leaves of the upper halves of keys, and their indices below.
+  struct Part {
+    unsigned char *begin, *end, *limit;
+  };
+
+  /// Writes the indices of a part's records from `position` on.
+  void FillPart(PermutationBins<Isa>* bins, unsigned char* records, unsigned count, std::uint64_t position) const {
+    const auto keyed = [records](unsigned i) {
+      const std::uint64_t record = RecordAt(records, i);
+      return KeyedIndex{High32(record), Low32(record)};
+    };
+    if (bins->Deal(count, keyed)) return WriteBins(bins, out_ + position * sizeof(Index));
+    SortRecords(records, count, 0);
+    OrderEqual(records, count, 32);
+    for (unsigned i = 0; i < count; ++i) WriteOne(position + i, Low32(RecordAt(records, i)));
+  }
+
+  void WriteBins(PermutationBins<Isa>* bins, unsigned char* out) const {
+    bins->template Write<Index>(out, [this](std::uint64_t index) { return KeyOf(index); });
   }
 
   /// Calls take(key, index) for each key whose first `bits` bits are `prefix`.
@@ -288,22 +314,26 @@ class RowPart {
 
   void Sort(unsigned char* records, std::uint64_t count, unsigned dropped) {
     SortRecords(records, count, 0);
-    if (dropped >= index_bits_) return;  // records hold all other bits
+    if (dropped < index_bits_) OrderEqual(records, count, index_bits_);  // otherwise records hold all other bits
+  }
+
+  /// Puts sorted records whose parts of keys, above `index_bits` bits, are equal into the order of the whole keys.
+  void OrderEqual(unsigned char* records, std::uint64_t count, unsigned index_bits) const {
     for (std::uint64_t i = 1; i < count; ++i) {
-      const std::uint64_t key_part = RecordAt(records, i) >> index_bits_;
-      if (RecordAt(records, i - 1) >> index_bits_ == key_part) i = SortEqual(records, i - 1, count);
+      const std::uint64_t key_part = RecordAt(records, i) >> index_bits;
+      if (RecordAt(records, i - 1) >> index_bits == key_part) i = SortEqual(records, i - 1, count, index_bits);
     }
   }
 
   /// Puts records from `begin` on whose parts of keys are equal into the order of the whole keys, which are those of the
   /// indices as long as nothing else is known. Returns the end of them.
-  std::uint64_t SortEqual(unsigned char* records, std::uint64_t begin, std::uint64_t count) const {
-    const std::uint64_t key_part = RecordAt(records, begin) >> index_bits_;
+  std::uint64_t SortEqual(unsigned char* records, std::uint64_t begin, std::uint64_t count, unsigned index_bits) const {
+    const std::uint64_t key_part = RecordAt(records, begin) >> index_bits, mask = ShiftedLeft(1, index_bits) - 1;
     std::uint64_t i = begin + 1;
-    for (; i < count && RecordAt(records, i) >> index_bits_ == key_part; ++i) {
-      const std::uint64_t record = RecordAt(records, i), key = KeyOf(record & index_mask_);
+    for (; i < count && RecordAt(records, i) >> index_bits == key_part; ++i) {
+      const std::uint64_t record = RecordAt(records, i), key = KeyOf(record & mask);
       std::uint64_t to = i;
-      for (; to > begin && KeyOf(RecordAt(records, to - 1) & index_mask_) > key; --to) {
+      for (; to > begin && KeyOf(RecordAt(records, to - 1) & mask) > key; --to) {
         SetRecord(records, to, RecordAt(records, to - 1));
       }
       SetRecord(records, to, record);

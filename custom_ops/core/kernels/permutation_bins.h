@@ -1,14 +1,16 @@
-// Sorts most permutations: the keys of a row are drawn once and dealt out by their first bits into parts of a fixed size,
-// each part into bins of a fixed size, and what is in a bin is ranked by comparing all with all in registers.
+// Sorts most permutations: the keys of a row are drawn once and dealt out by their upper halves into parts of a fixed size,
+// each part into bins of a fixed size, and a network sorts what is in the bins, many of them side by side.
 //
-// A part or bin that overflows is rare, and so are equal keys as far as records hold them. Both are noticed, and then
-// permutation.h sorts the row.
+// A part or bin that overflows is rare, and then permutation.h sorts it. So are keys that are equal as far as bins hold
+// them, and then the whole keys are drawn again.
 //
 // Internal: included only by permutation.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "inlining.h"
 #include "kernels.h"
@@ -17,22 +19,21 @@ namespace onnx_philox {
 
 /// Rows up to this size go into bins at once, longer ones into parts first.
 constexpr unsigned kMostInBins = 1024;
-/// Bins of a part, at most; and how many records a bin holds, of about eight that it gets.
-constexpr unsigned kBinBits = 7, kBinSize = 32, kFewInBin = 8;
 /// A part gets at most kMostInBins records on average; seven times the deviation of that goes into it, too.
 constexpr std::uint64_t kPartSlack = 7 * 32;
-/// Rows up to this size have parts.
-constexpr unsigned kMostPartBits = 10;
-constexpr std::uint64_t kMostInParts = std::uint64_t{kMostInBins} << kMostPartBits;
+/// With fewer parts, a record would often wait until the one before it is in the same part. Rows with more have none.
+constexpr unsigned kFewestParts = 8, kMostParts = 1024;
+constexpr std::uint64_t kMostInParts = std::uint64_t{kMostInBins} * kMostParts;
 
 /// The parts of a row, at most kMostInParts long.
 struct PermutationParts {
-  unsigned bits;
+  std::uint64_t count;
   std::uint64_t size;  ///< records that a part holds
 
-  ONNX_PHILOX_INLINE explicit PermutationParts(std::uint64_t row) : bits(0) {
-    while (row >> bits > kMostInBins) ++bits;
-    size = (row >> bits) + 1 + kPartSlack;
+  ONNX_PHILOX_INLINE explicit PermutationParts(std::uint64_t row)
+      : count((row + kMostInBins - 1) / kMostInBins), size(0) {
+    if (count < kFewestParts) count = kFewestParts;
+    size = row / count + 1 + kPartSlack;
   }
   /// How many of them lie where the row's indices of so many bytes go. A part is read before the indices reach it, since
   /// there are at most as many as parts have room for.
@@ -41,99 +42,181 @@ struct PermutationParts {
   }
   /// Records of the others.
   ONNX_PHILOX_INLINE std::uint64_t Spare(std::uint64_t row, unsigned index_bytes) const {
-    return ((std::uint64_t{1} << bits) - InPlace(row, index_bytes)) * size;
+    return (count - InPlace(row, index_bytes)) * size;
   }
 };
 
-/// Sorts records by their first bits, all but those under `index_mask`, and writes what is under it. Of records the sign is
-/// inverted: their order is that of signed integers.
-template <class Isa, class Index>
+/// A network that sorts kInputs numbers: Batcher's merge exchange (Knuth, The Art of Computer Programming, 5.2.2, M).
+template <unsigned kInputs>
+struct SortingNetwork {
+  struct Comparator {
+    unsigned low = 0, high = 0;
+  };
+  Comparator comparator[kInputs * kInputs / 2];
+  std::size_t count;
+
+  constexpr SortingNetwork() : comparator(), count(0) {
+    unsigned first_step = 1;
+    while (2 * first_step < kInputs) first_step *= 2;
+    for (unsigned p = first_step; p > 0; p /= 2) {
+      unsigned chosen = 0, distance = p;
+      for (unsigned q = first_step;; q /= 2) {
+        for (unsigned i = 0; i + distance < kInputs; ++i) {
+          if ((i & p) == chosen) comparator[count++] = Comparator{i, i + distance};
+        }
+        if (q == p) break;
+        distance = q - p;
+        chosen = p;
+      }
+    }
+  }
+};
+
+/// An index, and the upper half of its key or what the key's part leaves of it.
+struct KeyedIndex {
+  std::uint32_t key, index;
+};
+
+/// Bins of a row or part. A record in a bin is an index, and above it as much as there is room for of what of the key does
+/// not say the bin.
+template <class Isa>
 class PermutationBins {
  public:
-  explicit PermutationBins(std::uint64_t index_mask) : index_mask_(index_mask) {}
+  explicit PermutationBins(unsigned index_bits) : index_mask_((std::uint32_t{1} << index_bits) - 1) {}
 
-  static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-
-  /// Sorts `count` records to `out`, where memory for at least `room` indices is; whether it could.
-  bool Sort(const unsigned char* records, unsigned count, unsigned char* out, std::uint64_t room) {
-    unsigned bits = 0;
-    while (count >> bits > kFewInBin && bits < kBinBits) ++bits;
-    const unsigned bins = 1u << bits;
-    std::memset(filled_, 0, sizeof(filled_[0]) << bits);
-    for (unsigned bin = 0; bin < bins; ++bin) std::memcpy(bins_[bin], kNone, sizeof(kNone));
-    unsigned most = 0;
+  /// Deals out `count` records, of which `keyed(i)` is one; whether there was room in the bins.
+  template <class Keyed>
+  ONNX_PHILOX_INLINE bool Deal(unsigned count, const Keyed& keyed) {
+    const unsigned wanted = (count + kOnAverage - 1) / kOnAverage, bins = wanted < kMostBins ? wanted : kMostBins;
+    const std::uint32_t index_mask = index_mask_;
+    count_ = count;
+    bins_ = bins;
+    Clear();
     for (unsigned i = 0; i < count; ++i) {
-      std::uint64_t record;
-      std::memcpy(&record, records + i * sizeof(record), sizeof(record));
-      const unsigned bin = static_cast<unsigned>((record ^ kSign) >> 1 >> (63 - bits));
-      const unsigned at = filled_[bin]++;
-      bins_[bin][at % kBinSize] = record;
-      most = at > most ? at : most;
+      const KeyedIndex given = keyed(i);
+      const std::uint64_t scaled = static_cast<std::uint64_t>(given.key) * bins;
+      const unsigned bin = static_cast<unsigned>(scaled >> 32), at = next_[bin];
+      next_[bin] = at + kMostBins;
+      records_[at % (kBinSize * kMostBins)] = (static_cast<std::uint32_t>(scaled) & ~index_mask) | given.index;
     }
-    if (most >= kBinSize) return false;
-    std::uint64_t ranks = 0, ranks_if_different = 0;
-    for (unsigned bin = 0; bin < bins; ++bin) {
-      const unsigned in_bin = filled_[bin];
-      ranks_if_different += in_bin * (in_bin - 1) / 2;
-      if (in_bin <= kFewInBin && room > in_bin) {
-        // As many steps whatever is in the bin: no branch is foreseen wrongly. What is not in it goes where the next bin does.
-        ranks += Write<kFewInBin>(bins_[bin], kFewInBin, out);
-        ranks_if_different += in_bin * (kFewInBin - in_bin);
-      } else if (in_bin <= 2 * kFewInBin) {
-        ranks += Write<2 * kFewInBin>(bins_[bin], in_bin, out);
-      } else {
-        ranks += Write<kBinSize>(bins_[bin], in_bin, out);
+    unsigned most = 0;
+    for (unsigned bin = 0; bin < bins; ++bin) most = next_[bin] > most ? next_[bin] : most;
+    most_ = most / kMostBins;
+    return most_ <= kBinSize;
+  }
+
+  /// Sorts the records and writes their indices. `key_of` an index is the whole key.
+  template <class Index, class KeyOf>
+  ONNX_PHILOX_INLINE void Write(unsigned char* out, const KeyOf& key_of) {
+    Sort();
+    for (unsigned group = 0; group * kLanes < bins_; ++group) {
+      if (has_equal_[group]) OrderEqual(group * kLanes, key_of);
+    }
+    unsigned left = count_;
+    for (unsigned bin = 0; bin < bins_; ++bin) {
+      const unsigned in_bin = next_[bin] / kMostBins;
+      unsigned i = 0;
+      if (left >= kWrittenAtOnce) {
+        // As many whatever is in the bin: no branch is foreseen wrongly. What is not in it lies where the next bin goes.
+        ONNX_PHILOX_UNROLL
+        for (; i < kWrittenAtOnce; ++i) WriteOne<Index>(out, i, records_[i * kMostBins + bin]);
       }
+      for (; i < in_bin; ++i) WriteOne<Index>(out, i, records_[i * kMostBins + bin]);
       out += in_bin * sizeof(Index);
-      room -= in_bin;
+      left -= in_bin;
     }
-    return ranks == ranks_if_different;
   }
 
  private:
-  /// Above all records.
-  static constexpr std::uint64_t kAbove = ~std::uint64_t{0} >> 1;
-  static constexpr std::uint64_t kNone[kFewInBin] = {kAbove, kAbove, kAbove, kAbove, kAbove, kAbove, kAbove, kAbove};
+  using Words = typename Isa::Words;
+  static constexpr unsigned kLanes = sizeof(Words) / sizeof(std::uint32_t);
+  /// How many records a bin gets on average, and how many it holds; bins at most.
+  static constexpr unsigned kOnAverage = 4, kBinSize = 16, kMostBins = kMostInBins / kOnAverage;
+  static constexpr unsigned kWrittenAtOnce = 8;
+  /// Not below any record.
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-  /// Writes a bin of at most kMost records; returns the sum of their ranks. Equal ones have the same rank, so then it is too
-  /// small.
-  template <unsigned kMost>
-  ONNX_PHILOX_INLINE unsigned Write(const std::uint64_t* bin, unsigned count, unsigned char* out) const {
-    using Words = typename Isa::Words;
-    constexpr unsigned kRegister = sizeof(Words), kRegisters = kMost * 8 / kRegister;
-    const unsigned char* const bytes = reinterpret_cast<const unsigned char*>(bin);
-    const Words mask = Isa::Splat64(~index_mask_);
-    alignas(64) std::uint64_t rank[kMost];
-    constexpr unsigned kAtOnce = kRegisters < 4 ? kRegisters : 4;
-    for (unsigned first = 0; first < kRegisters; first += kAtOnce) {
-      Words key[kAtOnce], below[kAtOnce];
-      ONNX_PHILOX_UNROLL
-      for (unsigned i = 0; i < kAtOnce; ++i) {
-        key[i] = Isa::And(Isa::LoadF64(bytes + (first + i) * kRegister), mask);
-        below[i] = Isa::Splat64(0);
-      }
-      for (unsigned j = 0; j < count; ++j) {
-        const Words other = Isa::Splat64(bin[j]);
-        ONNX_PHILOX_UNROLL
-        for (unsigned i = 0; i < kAtOnce; ++i) below[i] = Isa::CountBelow64(below[i], other, key[i]);
-      }
-      ONNX_PHILOX_UNROLL
-      for (unsigned i = 0; i < kAtOnce; ++i) {
-        Isa::Store(reinterpret_cast<unsigned char*>(rank) + (first + i) * kRegister, below[i]);
-      }
+  Words Load(unsigned at, unsigned bin) const {
+    return Isa::LoadF64(reinterpret_cast<const unsigned char*>(&records_[at * kMostBins + bin]));
+  }
+  void Store(unsigned at, unsigned bin, Words x) { Isa::Store(reinterpret_cast<unsigned char*>(&records_[at * kMostBins + bin]), x); }
+
+  /// Whole registers of bins without records.
+  ONNX_PHILOX_INLINE void Clear() {
+    const Words none = Isa::Splat32(kNone);
+    for (unsigned i = 0; i < kBinSize; ++i) {
+      for (unsigned bin = 0; bin < bins_; bin += kLanes) Store(i, bin, none);
     }
-    unsigned sum = 0;
-    for (unsigned i = 0; i < count; ++i) {
-      const Index index = static_cast<Index>(bin[i] & index_mask_);
-      std::memcpy(out + rank[i] * sizeof(index), &index, sizeof(index));
-      sum += static_cast<unsigned>(rank[i]);
-    }
-    return sum;
+    for (unsigned bin = 0; bin < bins_; ++bin) next_[bin] = bin;
   }
 
-  const std::uint64_t index_mask_;
-  std::uint16_t filled_[1u << kBinBits];
-  alignas(64) std::uint64_t bins_[1u << kBinBits][kBinSize];
+  ONNX_PHILOX_NOINLINE void Sort() {
+    if (most_ <= 8) return SortBy<8>(std::make_index_sequence<SortingNetwork<8>().count>());
+    if (most_ <= 12) return SortBy<12>(std::make_index_sequence<SortingNetwork<12>().count>());
+    SortBy<kBinSize>(std::make_index_sequence<SortingNetwork<kBinSize>().count>());
+  }
+
+  /// Sorts bins of at most kInputs records, and notes where there may be equal keys.
+  template <unsigned kInputs, std::size_t... kAt>
+  ONNX_PHILOX_INLINE void SortBy(std::index_sequence<kAt...>) {
+    static constexpr SortingNetwork<kInputs> kNetwork{};
+    const Words one = Isa::Splat32(1);
+    for (unsigned bin = 0; bin < bins_; bin += kLanes) {
+      Words row[kInputs];
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < kInputs; ++i) row[i] = Load(i, bin);
+      (Order<kNetwork.comparator[kAt].low, kNetwork.comparator[kAt].high>(row), ...);
+      // One less than the distance of neighbours, which is the greatest number of two places without records.
+      Words least = Isa::Splat32(kNone);
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < kInputs; ++i) {
+        Store(i, bin, row[i]);
+        if (i > 0) least = Isa::Min32(least, Isa::Subtract32(Isa::Subtract32(row[i], row[i - 1]), one));
+      }
+      std::uint32_t lanes[kLanes], least_of_all = kNone;
+      Isa::Store(reinterpret_cast<unsigned char*>(lanes), least);
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < kLanes; ++i) least_of_all = lanes[i] < least_of_all ? lanes[i] : least_of_all;
+      has_equal_[bin / kLanes] = least_of_all <= index_mask_;
+    }
+  }
+
+  template <unsigned kLow, unsigned kHigh, unsigned kInputs>
+  static ONNX_PHILOX_INLINE void Order(Words (&row)[kInputs]) {
+    const Words low = Isa::Min32(row[kLow], row[kHigh]);
+    row[kHigh] = Isa::Max32(row[kLow], row[kHigh]);
+    row[kLow] = low;
+  }
+
+  /// Puts neighbours whose keys are equal as far as records hold them into the order of the whole keys, which are those of
+  /// the indices as long as nothing else is known.
+  template <class KeyOf>
+  ONNX_PHILOX_NOINLINE void OrderEqual(unsigned first_bin, const KeyOf& key_of) {
+    for (unsigned bin = first_bin; bin < first_bin + kLanes && bin < bins_; ++bin) {
+      for (unsigned i = 1; i < next_[bin] / kMostBins; ++i) {
+        const std::uint32_t record = records_[i * kMostBins + bin];
+        unsigned to = i;
+        for (; to > 0 && IsAfter(records_[(to - 1) * kMostBins + bin], record, key_of); --to) records_[to * kMostBins + bin] = records_[(to - 1) * kMostBins + bin];
+        records_[to * kMostBins + bin] = record;
+      }
+    }
+  }
+  template <class KeyOf>
+  bool IsAfter(std::uint32_t a, std::uint32_t b, const KeyOf& key_of) const {
+    return (a ^ b) <= index_mask_ && key_of(a & index_mask_) > key_of(b & index_mask_);
+  }
+
+  template <class Index>
+  ONNX_PHILOX_INLINE void WriteOne(unsigned char* out, unsigned i, std::uint32_t record) const {
+    const Index index = static_cast<Index>(record & index_mask_);
+    std::memcpy(out + i * sizeof(index), &index, sizeof(index));
+  }
+
+  const std::uint32_t index_mask_;
+  unsigned bins_ = 0, count_ = 0, most_ = 0;  ///< most: records in the bin with the most
+  bool has_equal_[kMostBins / kLanes];
+  std::uint32_t next_[kMostBins];  ///< where the next record of a bin goes
+  alignas(64) std::uint32_t records_[kBinSize * kMostBins];  ///< the first of every bin, then the second of every bin, ...
 };
 
 }  // namespace onnx_philox

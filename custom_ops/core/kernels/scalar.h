@@ -191,6 +191,12 @@ struct Scalar {
 
   static Words Add32(Words a, Words b) { return Words{a.first + b.first, a.second + b.second}; }
   static Words Subtract32(Words a, Words b) { return Words{a.first - b.first, a.second - b.second}; }
+  static Words Min32(Words a, Words b) {
+    return Words{a.first < b.first ? a.first : b.first, a.second < b.second ? a.second : b.second};
+  }
+  static Words Max32(Words a, Words b) {
+    return Words{a.first > b.first ? a.first : b.first, a.second > b.second ? a.second : b.second};
+  }
   static Words MultiplyLow32(Words a, Words b) { return Words{a.first * b.first, a.second * b.second}; }
   static Words MultiplyHigh32(Words a, Words b) {
     return Words{High32(MultiplyWide(a.first, b.first)), High32(MultiplyWide(a.second, b.second))};
@@ -200,10 +206,6 @@ struct Scalar {
                  x.second >= limit.second ? x.second - limit.second : x.second};
   }
   static Words Add64(Words a, Words b) { return Splat64(U64(a) + U64(b)); }
-  /// count + (x < y ? 1 : 0), of signed integers.
-  static Words CountBelow64(Words count, Words x, Words y) {
-    return Splat64(U64(count) + (static_cast<std::int64_t>(U64(x)) < static_cast<std::int64_t>(U64(y)) ? 1 : 0));
-  }
   /// Whether there is a 64-bit lane without bits.
   static bool HasZero64(Words x) { return U64(x) == 0; }
   static Words Subtract64(Words a, Words b) { return Splat64(U64(a) - U64(b)); }

@@ -237,10 +237,10 @@ void TestPieces() {
     std::uint64_t size, begin, end, records;
   } cases[] = {
       {OutputType::kI64, 1024, 0, 1024, 0},
-      {OutputType::kI64, 1025, 0, 1025, 737},
+      {OutputType::kI64, 1025, 0, 1025, 2118},
       {OutputType::kI64, 1025, 0, 1024, 1025},
       {OutputType::kI64, 1025, 1, 1025, 1025},
-      {OutputType::kI32, 1025, 1025, 2050, 1474},
+      {OutputType::kI32, 1025, 1025, 2050, 2471},
       {OutputType::kI32, 1025, 1, 9, 1025},
       {OutputType::kI64, kMany, 0, kMany, 231065},
       {OutputType::kI64, kMany + 1, 0, kMany + 1, 0},
