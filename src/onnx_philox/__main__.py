@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from importlib.util import find_spec
@@ -23,6 +24,8 @@ def main() -> None:
         needed = " and ".join(missing)
         _end(f"onnx-philox: the command needs {needed}: pip install 'onnx-philox[command]'")
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTION, *gc.get_threshold()[1:])
+    # Nor at the end, where Python searches through them three times: that took a tenth of a second.
+    atexit.register(gc.freeze)
     try:
         with _parts.COMMAND_PART.importing("onnx-philox"):
             from onnx_philox._command.app import app
