@@ -336,6 +336,24 @@ sys.stdin.readline(); os.fork() or time.sleep(5); os.abort() -> ends the process
 """)
 
 
+def test_all_nodes_are_tried_in_one_model_and_each_has_its_own_answer(works):
+    works(ANSWERS % "{'of': [{n: part['count'] for n in names} for part in asked['parts']]}")
+    for uniform, bernoulli in tries(random("RandomUniform"), random("Bernoulli")):
+        assert {uniform.behaviour, bernoulli.behaviour} == {CONSTANT}
+        assert (uniform.draw, bernoulli.draw) == (0, 1024)
+
+
+def test_a_node_does_in_one_model_with_others_what_it_does_alone():
+    models = [random(op_type, is_seeded=op_type == "RandomNormal") for op_type in RANDOM]
+    together = tries(*models)
+    alone = [tries(model) for model in models]
+    for runtime, found in enumerate(together):
+        for place, trial in enumerate(found):
+            ((of_onnxruntime,), (of_openvino,)) = alone[place]
+            expected = (of_onnxruntime, of_openvino)[runtime]
+            assert replace(trial, draw=None) == replace(expected, draw=None)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize(("program", "sentence"), ENDS)
 def test_a_runtime_that_ends_its_process_ends_none_of_ours(works, monkeypatch, program, sentence):

@@ -8,23 +8,25 @@ from typing import Any
 
 import numpy as np
 
+Run = Callable[[list[dict[str, Any]]], list[bytes]]
 
-def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
+
+def prepare() -> Callable[[bytes], Run]:
     """Imports the runtime; returns a function that loads a model and returns one that runs it."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.log_severity_level = 4
 
-    def load(model: bytes) -> Callable[[list[dict[str, Any]]], bytes]:
+    def load(model: bytes) -> Run:
         providers = ["CPUExecutionProvider"]
         session = ort.InferenceSession(model, options, providers=providers)
         names = [i.name for i in session.get_inputs()]
 
-        def run(feeds: list[dict[str, Any]]) -> bytes:
+        def run(feeds: list[dict[str, Any]]) -> list[bytes]:
             arrays = dict(zip(names, map(_array, feeds), strict=True))
             outputs = session.run(None, arrays)
-            return b"".join(np.asarray(output).tobytes() for output in outputs)
+            return [np.asarray(output).tobytes() for output in outputs]
 
         return run
 

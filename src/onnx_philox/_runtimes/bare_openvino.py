@@ -35,14 +35,14 @@ class _Session:
         self._compiled = core.compile_model(read, "CPU")
         self._request = self._compiled.create_infer_request()
 
-    def __call__(self, feeds: list[dict[str, Any]]) -> bytes:
+    def __call__(self, feeds: list[dict[str, Any]]) -> list[bytes]:
         return self._run(self._request, feeds)
 
-    def anew(self, feeds: list[dict[str, Any]]) -> bytes:
+    def anew(self, feeds: list[dict[str, Any]]) -> list[bytes]:
         """Runs it in a request of its own."""
         return self._run(self._compiled.create_infer_request(), feeds)
 
-    def _run(self, request: Any, feeds: list[dict[str, Any]]) -> bytes:
+    def _run(self, request: Any, feeds: list[dict[str, Any]]) -> list[bytes]:
         for i, feed in enumerate(feeds):
             type_ = self._compiled.input(i).get_element_type()
             shape = self._ov.Shape(feed["shape"])
@@ -56,4 +56,4 @@ class _Session:
         request.wait()
         outputs = range(len(self._compiled.outputs))
         tensors = [request.get_output_tensor(i) for i in outputs]
-        return b"".join(tensor.data.tobytes() for tensor in tensors)
+        return [tensor.data.tobytes() for tensor in tensors]

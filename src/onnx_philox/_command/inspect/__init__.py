@@ -2,7 +2,8 @@
 
 `search` finds the nodes and what a rewrite would make of them; `standard` finds those that are
 standard nodes already. `probes` makes a small model of each node, and `rest` one of everything
-else. `trials` runs these models in the installed runtimes, each in processes of its own (`worker`).
+else. `trials` runs these models in the installed runtimes, each in processes of its own (`worker`):
+first all in one model (`together`), and where a runtime does not run that, one after the other.
 `inspection_printed` prints the result, and `inspection_page` writes it as a page. `inspect` calls
 them in this order. `of_openvino` and `openvino_probes` do the same for an OpenVINO IR.
 """

@@ -42,7 +42,12 @@ def build(node: ov.Node, *, followed_by: Behind | None = None) -> Probe:
         # Alignment pytorch reads the one, alignment tensorflow both.
         others = (_other(seeds[0]), _other(seeds[1]))
         models.append(follow(make(node, others)[0]))
-    document = {"feeds": [feed_of(array) for array in feeds], "count": 0, "requests": True}
+    document = {
+        "feeds": [feed_of(array) for array in feeds],
+        "count": 0,
+        "has_seed": has_seed,
+        "requests": True,
+    }
     is_multinomial = make is _multinomial
     if is_multinomial:
         document["clock"] = True
@@ -102,7 +107,7 @@ def _of_ours(node: ov.Node) -> Probe:
     if not any(seeds_of(node)):
         attributes["op_seed"] = 1
     made = getattr(factories, operator.function)(**given, **attributes)
-    document = {"feeds": [], "count": 0, "requests": True}
+    document = {"feeds": [], "count": 0, "has_seed": False, "requests": True}
     text = _text(ov.Model([made.output(0)], parameters))
     return Probe(json.dumps({**document, "models": [text]}), has_seed=False)
 

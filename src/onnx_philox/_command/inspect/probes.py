@@ -116,6 +116,7 @@ def build(
         "models": [_text(model) for model in models],
         "feeds": [feed_of(array) for array in feeds],
         "count": _RARE_COUNT if p is not None else 0,
+        "has_seed": has_seed,
     }
     is_multinomial = node.domain in STANDARD_DOMAINS and node.op_type == "Multinomial"
     if is_multinomial:

@@ -16,10 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from onnx_philox import _runtime_errors
 from onnx_philox._command import libraries
-from onnx_philox._command.inspect import processes
+from onnx_philox._command.inspect import processes, together
 from onnx_philox._command.inspect.known import probed
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import Probe
@@ -127,6 +128,7 @@ def run(
             several.add(key)
     count = itertools.count(1)
     total = len(runtimes) * len(_ROLES) * len(distinct)
+    line = None if of_ir else together.line_of(list(distinct.values()))
 
     def tell(runtime: str) -> None:
         progress(next(count), total, f"trying the random nodes in {runtime}")
@@ -141,7 +143,7 @@ def run(
         }
 
         def try_in(runtime: Runtime) -> Trials:
-            return _try(runtime, workers.get(runtime.name), distinct, several, rest, tell)
+            return _try(runtime, workers.get(runtime.name), distinct, line, several, rest, tell)
 
         with ThreadPoolExecutor(len(runtimes)) as pool:
             return list(pool.map(try_in, runtimes))
@@ -151,18 +153,26 @@ def _try(
     runtime: Runtime,
     workers: Sequence[_Worker] | None,
     probes: Mapping[str, Probe],
+    line: str | None,
     several: Container[str],
     rest: Rest | None,
     tell: Tell,
 ) -> Trials:
-    """Tries probes in a runtime; of those in `several`, the model has more of their kind."""
+    """Tries probes in a runtime: first by the `line` that asks for all, if there is one.
+
+    Of those in `several`, the model has more of their kind.
+    """
     name = runtime.name
     if workers is None:
         absent = Trial(Behaviour.NOT_INSTALLED, install_command(name))
         return Trials(name, None, dict.fromkeys(probes, absent), None)
     first, second = workers
     lines = {key: probe.line for key, probe in probes.items()}
-    here = _answers(first, lines, tell)
+    both = None if line is None else _together(first, second, line, probes, tell)
+    if both is None:
+        here = _answers(first, lines, tell)
+    else:
+        here = both[0]
     # What failed or was removed needs no second process.
     drawn = {}
     for key, probe in probes.items():
@@ -181,18 +191,47 @@ def _try(
         for key, answer in twins.items()
         if "first" in answer and answer["first"] == answer["second"]
     }
-    if drawn:
-        # In another second, since the seed may be the current one, as in OpenVINO's Multinomial.
-        time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
-    there = _answers(second, {key: lines[key] for key in drawn}, tell)
-    for _ in range(len(probes) - len(there)):
-        tell(name)
+    if both is None:
+        if drawn:
+            _wait_for_a_second()
+        there = _answers(second, {key: lines[key] for key in drawn}, tell)
+        for _ in range(len(probes) - len(there)):
+            tell(name)
+    else:
+        there = both[1]
     trials = {
         key: _verdict(probe, here[key])
         or _trial(probe, here[key], there[key], repeats=key in repeating)
         for key, probe in probes.items()
     }
     return Trials(name, libraries.version_of(name) or "", trials, in_the_way)
+
+
+def _together(
+    first: _Worker,
+    second: _Worker,
+    line: str,
+    probes: Mapping[str, Probe],
+    tell: Tell,
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]] | None:
+    """What both processes answer for each probe, all in one model; None where one fails."""
+    of_both = []
+    for worker in (first, second):
+        if worker is second:
+            _wait_for_a_second()
+        answer = worker.ask(line)
+        if "of" not in answer:
+            return None
+        of_both.append(dict(zip(probes, answer["of"], strict=True)))
+    for _ in range(len(_ROLES) * len(probes)):
+        tell(first.runtime.name)
+    here, there = of_both
+    return here, there
+
+
+def _wait_for_a_second() -> None:
+    """Waits for another second, since the seed may be the current one: OpenVINO's Multinomial."""
+    time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
 
 
 def _in_the_way(worker: _Worker, rest: Rest | None) -> str | None:
@@ -257,7 +296,7 @@ class _Worker:
             self._process.stdout.close()
         self._process.wait()
 
-    def ask(self, line: str) -> dict[str, str]:
+    def ask(self, line: str) -> dict[str, Any]:
         """The answer to a probe's line, which may have ended the process."""
         if self._reader.ident is None:
             self._reader.start()
@@ -268,7 +307,7 @@ class _Worker:
         while time.monotonic() < end:
             code = self._process.poll()
             try:
-                answer: dict[str, str] = json.loads(self._lines.get(timeout=_POLL_SECONDS))
+                answer: dict[str, Any] = json.loads(self._lines.get(timeout=_POLL_SECONDS))
             except queue.Empty:
                 if code is None:
                     continue

@@ -19,7 +19,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-Load = Callable[[bytes], Any]
+# Returns what each output is, in bytes.
+Run = Any
+Load = Callable[[bytes], Run]
 # Longer than the runtimes' clock may lag.
 _CLOCK_SECONDS = 0.02
 
@@ -56,54 +58,101 @@ def _loader(runtime: str, file: str) -> Load:
 
 def _try(
     load: Load,
-    probe: dict[str, Any],
+    asked: dict[str, Any],
     what: str,
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Hashes of the numbers that two runs, another session and another seed draw.
 
-    With "requests", another request of the same session draws too, by `anew` of what the file
-    returns. With a count, it also returns the share of ones in the first run. Of twins it returns
-    what each of the two nodes draws in one run. With "clock", the first two runs are in one second
-    of the clock, and one more is in another. With "loads", it only loads the model.
+    Of twins it returns what each of the two nodes draws in one run. With "loads", it only loads the
+    model. With "parts", several probes are in one model, of so many outputs each, and it returns
+    the answer of each.
     """
     stage = "load"
     try:
-        model, *others = (base64.b64decode(model) for model in probe["models"])
-        run = load(model)
-        if "loads" in probe:
+        models = [base64.b64decode(model) for model in asked["models"]]
+        run = load(models[0])
+        if "loads" in asked:
             return {"loads": "yes"}
         stage = "run"
-        is_by_clock = what == "all" and "clock" in probe
-        if is_by_clock:
-            _wait_for_a_second()
-        drawn = run(probe["feeds"])
-        if "twins" in probe:
+        if "twins" in asked:
+            drawn = run(asked["feeds"])
             half = len(drawn) // 2
             return {"first": _hash(drawn[:half]), "second": _hash(drawn[half:])}
-        answer = {"first": _hash(drawn)}
-        if what == "all":
-            second = run(probe["feeds"])
-            if second == drawn:
-                # ONNX Runtime's Dropout of seed 0 draws its first numbers twice, and then others.
-                second = run(probe["feeds"])
-            answer["second"] = _hash(second)
-            if is_by_clock:
-                _wait_for_a_second()
-                answer["later"] = _hash(run(probe["feeds"]))
-            if "requests" in probe:
-                answer["request"] = _hash(run.anew(probe["feeds"]))
-            if not others:
-                # Of a seed, another seed says whether a session reads it.
-                answer["session"] = _hash(load(model)(probe["feeds"]))
-            for other_seed in others:
-                answer["other_seed"] = _hash(load(other_seed)(probe["feeds"]))
+        answers = _answers(run, lambda: load(models[-1]), asked, what)
     except Exception as error:
         return {"failed": stage, "reason": str(error)}
-    if probe["count"]:
-        # The share of so many elements, of whatever type, that are not 0.
-        elements = np.frombuffer(drawn, np.uint8).reshape(probe["count"], -1)
-        answer["ones"] = str(float(elements.any(axis=1).mean()))
-    return answer
+    return {"of": answers} if "parts" in asked else answers[0]
+
+
+def _answers(
+    run: Run,
+    load_other: Callable[[], Run],
+    asked: dict[str, Any],
+    what: str,
+) -> list[dict[str, str]]:
+    """The answer of each part of a model.
+
+    With "requests", another request of the same session draws too, by `anew` of what the file
+    returns. With a count, it also returns the share of ones in the first run. With "clock", the
+    first two runs are in one second of the clock, and one more is in another.
+    """
+    feeds = asked["feeds"]
+    parts = asked.get("parts", [asked])
+    is_by_clock = what == "all" and any("clock" in part for part in parts)
+    if is_by_clock:
+        _wait_for_a_second()
+    first = _apart(run(feeds), parts)
+    answers = [{"first": _hash(drawn)} for drawn in first]
+    for answer, part, drawn in zip(answers, parts, first, strict=True):
+        if part["count"]:
+            answer["ones"] = _share_of_ones(drawn, part["count"])
+    if what != "all":
+        return answers
+    second = _apart(run(feeds), parts)
+    if any(once == again for once, again in zip(first, second, strict=True)):
+        # ONNX Runtime's Dropout of seed 0 draws its first numbers twice, and then others.
+        third = _apart(run(feeds), parts)
+        for index, drawn in enumerate(third):
+            if second[index] == first[index]:
+                second[index] = drawn
+    _add(answers, "second", second)
+    if is_by_clock:
+        _wait_for_a_second()
+        later = _apart(run(feeds), parts)
+        for answer, part, drawn in zip(answers, parts, later, strict=True):
+            if "clock" in part:
+                answer["later"] = _hash(drawn)
+    if "requests" in asked:
+        _add(answers, "request", _apart(run.anew(feeds), parts))
+    other = _apart(load_other()(feeds), parts)
+    for answer, part, drawn in zip(answers, parts, other, strict=True):
+        # Of a seed, another seed says whether a session reads it.
+        answer["other_seed" if part["has_seed"] else "session"] = _hash(drawn)
+    return answers
+
+
+def _apart(drawn: list[bytes], parts: list[dict[str, Any]]) -> list[list[bytes]]:
+    """The outputs of each part; a part alone has them all."""
+    if len(parts) == 1:
+        return [drawn]
+    apart = []
+    start = 0
+    for part in parts:
+        end = start + part["outputs"]
+        apart.append(drawn[start:end])
+        start = end
+    return apart
+
+
+def _add(answers: list[dict[str, str]], name: str, drawn: list[list[bytes]]) -> None:
+    for answer, of_part in zip(answers, drawn, strict=True):
+        answer[name] = _hash(of_part)
+
+
+def _share_of_ones(drawn: list[bytes], count: int) -> str:
+    """The share of so many elements, of whatever type, that are not 0."""
+    elements = np.frombuffer(b"".join(drawn), np.uint8).reshape(count, -1)
+    return str(float(elements.any(axis=1).mean()))
 
 
 def _wait_for_a_second() -> None:
@@ -111,8 +160,8 @@ def _wait_for_a_second() -> None:
     time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
 
 
-def _hash(drawn: bytes) -> str:
-    return hashlib.sha256(drawn).hexdigest()
+def _hash(drawn: list[bytes]) -> str:
+    return hashlib.sha256(b"".join(drawn)).hexdigest()
 
 
 if __name__ == "__main__":
