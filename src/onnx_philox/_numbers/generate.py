@@ -120,13 +120,18 @@ def generate(
         one = PhiloxState.of_words(state)
     numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
     names: tuple[str, ...] = _NAMES
+    # What was left out is not looked at again: that takes a microsecond.
+    if minval is None and maxval is None and mean is None and scale is None and p is None:
+        numbers = ()
+        names = ()
     if given:
         numbers = (*numbers, *given.values())
-        names = (*_NAMES, *given)
+        names = (*names, *given)
     # A subclass of arrays may have masked values, which are refused below.
     if isinstance(one, PhiloxState) and type(out) is np.ndarray and alignment == TENSORFLOW:
         ready = None
-        if isinstance(operator, str | None) and all(map(kept_draws.is_plain, numbers)):
+        is_name = operator is None or isinstance(operator, str)
+        if is_name and all(map(kept_draws.is_plain, numbers)):
             ready = _prepared(out.dtype, operator, names, *numbers)
         if ready is not None:
             try:
@@ -167,13 +172,12 @@ def _as_before(
     except TypeError:
         return _as_first(state, out, operator, TENSORFLOW, names, numbers)
     if known is not None:
-        others = [numbers[place] for place in known.others]
-        outs = [out, *others]
-        if all(each.flags.writeable for each in outs):
-            inputs = [numbers[place] for place in known.inputs]
-            after = known.draw.draw(state, [*inputs, *outs])
-            if after is not None:
-                return after
+        arrays = [numbers[place] for place in known.inputs]
+        arrays.append(out)
+        arrays += [numbers[place] for place in known.others]
+        after = known.draw.draw(state, arrays)
+        if after is not None:
+            return after
     result = _as_first(state, out, operator, TENSORFLOW, names, numbers)
     if key not in _KEPT:
         if len(_KEPT) >= _MOST_KEPT:

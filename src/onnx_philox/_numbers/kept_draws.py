@@ -22,8 +22,6 @@ from onnx_philox._numbers import fill_native
 from onnx_philox._numbers.draw import Distribution
 
 _SCALARS = np.floating, np.integer
-_COUNTER_BITS = 128
-_COUNTERS = 2**_COUNTER_BITS
 
 
 def is_plain(number: Any) -> bool:
@@ -46,7 +44,8 @@ def in_common(given: Any) -> Any:
     if type(given) is np.ndarray:
         flags = given.flags
         if flags.c_contiguous and flags.aligned:
-            return given.dtype, given.shape
+            # Memory that was filled once is writable, and so is all that is like it.
+            return given.dtype, given.shape, flags.writeable
     elif is_plain(given):
         return type(given), given
     raise TypeError("nothing is kept for it")
@@ -89,11 +88,9 @@ class KeptDraw:
         Returns:
             The next state; None if the core refused, and nothing was drawn.
         """
-        number = state.key << _COUNTER_BITS | state.counter
-        after = self._call.run(number, arrays)
-        if after is None:
-            return None
-        return PhiloxState.of(after % _COUNTERS, after >> _COUNTER_BITS)
+        key = state.key
+        counter = self._call.run(state.counter, key, arrays)
+        return None if counter is None else PhiloxState.of(counter, key)
 
 
 def _place(array: NDArray[Any], inputs: Sequence[_native.Input]) -> int:
