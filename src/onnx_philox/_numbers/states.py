@@ -89,15 +89,15 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
     return states
 
 
-def check_count(rows: int, words: int = STATE_WORDS) -> None:
-    """Refuses more rows than memory can hold the states of."""
+def check_count(rows: int, words: int = STATE_WORDS, *, owner: str = _ROW_STATES) -> None:
+    """Refuses more rows than memory can hold the states of, in the name of a function."""
     try:
         # Memory must hold the states, and the numbers that they are made of.
-        checks.check_memory(_ROW_STATES, [rows, words], U32, is_copied=True)
+        checks.check_memory(owner, [rows, words], U32, is_copied=True)
     except RefusalError:
         allowed = "small enough for the memory that is free"
         remedy = "Take fewer rows at a time."
-        refuse(_ROW_STATES, "the number of rows", rows, allowed, remedy)
+        refuse(owner, "the number of rows", rows, allowed, remedy)
 
 
 def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.uint32]:
@@ -147,13 +147,18 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
     return children
 
 
-def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
-    """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
-    owner = _ROW_STATES
+def integers_of(
+    name: str,
+    given: Any,
+    bits: int,
+    *,
+    owner: str = _ROW_STATES,
+) -> NDArray[Any]:
+    """Integers of so many bits, of rank 0 or 1; a function refuses others, and names the first."""
     limit = 2**bits
     if type(given) is int:
-        return _one_integer(name, given, limit)
-    array = _integer_array(name, given)
+        return _one_integer(owner, name, given, limit)
+    array = _integer_array(owner, name, given)
     if array is None:
         # NumPy would make floats of some of Python's integers.
         is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
@@ -168,15 +173,11 @@ def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
             allowed = f"an integer from 0 to 2^{bits}-1, or a list of such integers"
             remedy = "Pass ints in that range."
             refuse(owner, name, shown(given), allowed, remedy, TypeError)
-        return _one_integer(name, given, limit)
+        return _one_integer(owner, name, given, limit)
     if array.ndim > 1:
         allowed = "an integer, or a 1-D array of them"
         refuse(owner, name, f"shape {list(array.shape)}", allowed, "Flatten it.")
-    if not array.size:
-        return array
-    least = int(array.min())
-    most = int(array.max())
-    if least < 0 or most >= limit:
+    if array.size and not _is_of_bits(array, bits):
         # The first one that is out of its range is named.
         for i, number in enumerate(array.flat):
             what = f"{name}[{i}]" if array.ndim else name
@@ -184,12 +185,20 @@ def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     return array
 
 
-def _one_integer(name: str, given: Any, limit: int) -> NDArray[Any]:
-    number = integer(_ROW_STATES, name, given, limit)
+def _is_of_bits(array: NDArray[Any], bits: int) -> bool:
+    """Whether all integers of an array are from 0 to 2^bits - 1."""
+    if array.dtype.kind == "i" and int(array.min()) < 0:
+        return False
+    # A type of no more bits holds no larger number.
+    return 8 * array.itemsize <= bits or int(array.max()) < 2**bits
+
+
+def _one_integer(owner: str, name: str, given: Any, limit: int) -> NDArray[Any]:
+    number = integer(owner, name, given, limit)
     return np.array(number, np.uint64)
 
 
-def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
+def _integer_array(owner: str, name: str, given: Any) -> NDArray[Any] | None:
     """Integers as an array of them; None for what NumPy does not take for integers."""
     if isinstance(given, PhiloxState | str | bytes):
         return None
@@ -198,7 +207,7 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
     if isinstance(given, range) and given:
         first = given[0]
         last = given[-1]
-        check_count((last - first) // given.step + 1)
+        check_count((last - first) // given.step + 1, owner=owner)
         if max(first.bit_length(), last.bit_length()) < 63:
             # At once, not one by one.
             return np.arange(given.start, given.stop, given.step)
@@ -207,7 +216,7 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
             given = np.asarray(given)
         except ValueError:  # nested, with different lengths
             return None
-    array = given_arrays.plain(_ROW_STATES, name, given)
+    array = given_arrays.plain(owner, name, given)
     if array.dtype.kind not in "iu":
         return None
     return array

@@ -70,10 +70,10 @@ def of_rows(
 
 def of_seeds(owner: str, streams: Streams, seeds: Integers) -> Start:
     """A state for each row, by a seed for each."""
+    generator = streams.generator
     checked = checked_seeds(owner, streams, seeds)
-    with refusing_as(owner):
-        check_count(checked.size, streams.generator.words)
-        return tuple(checked.tolist()), first_state.of_seeds(streams.generator, checked)
+    check_count(checked.size, generator.words, owner=owner)
+    return tuple(checked.tolist()), generator.of_seeds(checked)
 
 
 def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.uint64]:
@@ -84,8 +84,8 @@ def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.u
         for i, seed in enumerate(seeds if is_list else []):  # type: ignore[arg-type]
             if isinstance(seed, int | np.integer):
                 generator.check_seed(owner, f"seeds[{i}]", seed)
-    with refusing_as(owner):
-        return integers_of("seeds", seeds, 64).reshape(-1)
+    checked = integers_of("seeds", seeds, 64, owner=owner)
+    return checked.reshape(-1).astype(np.uint64, copy=False)
 
 
 def _check_single(owner: str, seed: object) -> None:
