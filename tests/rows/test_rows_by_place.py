@@ -425,6 +425,83 @@ def test_noise_that_is_resized_in_proportion_is_refused() -> None:
         make_reproducible(half_as_wide.model, per_row=True)
 
 
+# -- What has no batch, and a number for each of several rows --------------------------------------
+
+
+THREE_ROWS = """wide3 = Constant <value_ints = [3, 4]> ()
+    steps = Constant <value_floats = [0.1, 0.2, 0.3]> ()
+    high3 = Constant <value_ints = [3, 1]> () column = Reshape (steps, high3)
+    table = Expand (column, wide3)"""
+"""Three rows of other numbers each."""
+WINDOWED = CAUSAL.replace("is_causal = 1", "left_window_size = 1, right_window_size = 0")
+ALONG_ROWS = {
+    "noise and a constant": Drawn(
+        f"{NOISY} {THREE_ROWS} q = Add (r, table) y = Add (q, x)", is_read_by_openvino=False
+    ),
+    "noise beside a constant": Drawn(
+        f"""{NOISY} {THREE_ROWS} wider = Concat <axis = 1> (r, table)
+        q = ReduceSum (wider, columns) y = Add (q, x)""",
+        is_read_by_openvino=False,
+    ),
+    "noise by a matrix for each row": Drawn(
+        f"""{NOISY} {THREE_ROWS} k = Unsqueeze (table, columns) u = Unsqueeze (r, columns)
+        q = Mul (u, k) sum = ReduceSum <keepdims = 0> (q, columns) y = Add (sum, x)""",
+        is_read_by_openvino=False,
+    ),
+    "noise and a constant that is made as long as the batch": Drawn(
+        f"{NOISY} {THREE_ROWS} k = Expand (table, s) q = Add (r, k) y = Add (q, x)",
+        is_read_by_openvino=False,
+    ),
+    "noise and a constant that is read as rows": Drawn(
+        f"""{NOISY} {THREE_ROWS} rest = Constant <value_ints = [-1]> ()
+        size = Concat <axis = 0> (d, rest) k = Reshape (table, size) m = ReduceSum (k, columns)
+        q = Add (r, m) y = Add (q, x)"""
+    ),
+    "elements of a constant that noise picks for its row": Drawn(
+        f"""{NOISY} {THREE_ROWS} i = Cast <to = 7> (r) q = GatherElements <axis = 1> (table, i)
+        y = Add (q, x)""",
+        is_read_by_openvino=False,
+    ),
+    "noise into which rows of a constant are put": Drawn(
+        f"""{NOISY} {THREE_ROWS} i = Constant <value = int64[3, 1] {{0, 1, 2}}> ()
+        q = ScatterElements <axis = 1> (r, i, column) y = Add (q, x)""",
+        is_read_by_openvino=False,
+    ),
+    "heads of queries that are noise": Drawn(
+        f"""{NOISY} {THREE_ROWS} zeroth = Constant <value_ints = [0]> ()
+        second = Constant <value_ints = [2]> () u = Unsqueeze (r, zeroth) v = Unsqueeze (u, second)
+        k = Unsqueeze (table, zeroth) l = Unsqueeze (k, second) w = Attention (v, l, l)
+        t = Squeeze (w, zeroth) q = Squeeze (t, columns) y = Add (q, x)""",
+        opset=23,
+        is_read_by_openvino=False,
+    ),
+    "noise that looks through a window": Drawn(
+        f"{NOISY} {WINDOWED} y = Add (u, x)", opset=25, is_read_by_openvino=False
+    ),
+    "the share of a Bernoulli": coins(
+        f"""{THREE_ROWS} rest = Constant <value_ints = [-1]> ()
+        size = Concat <axis = 0> (d, rest) k = Reshape (table, size) m = ReduceMean (k, columns)
+        p = Expand (m, s)"""
+    ),
+}
+"""By which a row's numbers depend on which of them it is."""
+
+
+@pytest.mark.parametrize("name", ALONG_ROWS)
+def test_numbers_for_several_rows_are_no_rows_own(name: str) -> None:
+    case = ALONG_ROWS[name]
+    said = (
+        "'.*', which has no batch, but may hold a number for each of several rows"
+        "|'.*', numbers that depend on how many rows there are, or on their order"
+        "|keeps of each row what its number says"
+    )
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(case.model, per_row=True)
+    if case.is_read_by_openvino:
+        with pytest.raises(ValueError, match=said):
+            make_reproducible(OpenVino("native").read(case.model), per_row=True)
+
+
 # -- What does not ---------------------------------------------------------------------------------
 
 ALIKE = {

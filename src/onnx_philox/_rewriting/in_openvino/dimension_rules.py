@@ -264,7 +264,8 @@ def _elementwise(step: Step, output: int) -> Sequence[Moves | None]:
         if start == 0 or first in (-1, start):
             moves.append(rules.aligned(step, index, rank))
         elif known is None or not known.is_placed:
-            moves.append(rules.gone(step, index))
+            behind = range(first, first + step.rank(index))
+            moves.append(ByAxis(behind, ones=step.ones(index)))
         else:
             raise UnclearError("broadcasts rows in a way of which runtimes have several")
     return moves
@@ -283,7 +284,7 @@ def _sloped(step: Step, output: int) -> Sequence[Moves | None]:
         return rules.elementwise(step, output)
     known = step.known[1]
     if known is None or not known.is_placed:
-        return [rules.kept(step), rules.gone(step, 1)]
+        return [rules.kept(step), ByAxis([1], ones=step.ones(1))]
     data, slopes = step.dims[0] or (), step.dims[1] or ()
     if slopes[0] is None or slopes[0] != data[1]:
         raise UnclearError("has slopes of which only a run knows to which dimension they belong")

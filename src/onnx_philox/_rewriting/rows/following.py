@@ -15,6 +15,7 @@ from onnx_philox._rewriting.rows.known import (
     BY_PLACE,
     FREE,
     IN_ROWS,
+    OF_PLACES,
     Culprit,
     InPlace,
     Knowledge,
@@ -143,8 +144,10 @@ class Followed(Generic[Value]):
     ) -> Knowledge:
         """What is known of numbers that have met the inputs of the node that draws them."""
         met = [noise, *(known for known in step.known if known is not None)]
+        met_in_place: Sequence[Part] = ()
         try:
-            made_of = [Part(noise, ByAxis(range(rank))), *parts()]
+            met_in_place = parts()
+            made_of = [Part(noise, ByAxis(range(rank))), *met_in_place]
             met = [part.known for part in made_of]
             made = moves.together(step, made_of, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
@@ -153,6 +156,12 @@ class Followed(Generic[Value]):
         for index, known in enumerate(step.known):
             if known is not None and known.is_by_place and any(known is each for each in met):
                 each_own(made, step.by_place("combines them with", index))
+        along = [place.axis for place in noise.places]
+        for part in met_in_place:
+            if not part.known.is_of_batch and any(map(part.moves.reaches, along)):
+                made = replace(made, is_alike=False)
+                deed = f"draws by a parameter {OF_PLACES}"
+                each_own(made, step.culprit(deed, Remedy.NUMBERS))
         return made
 
     def _drawn_by_states(self, step: Step, state: Knowledge, parts: Parts) -> Knowledge:

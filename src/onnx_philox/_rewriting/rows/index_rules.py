@@ -40,7 +40,12 @@ def _same_index(
     indices: int,
     along: int,
 ) -> Moves:
-    """Of the data of which the indices have all, but along a dimension."""
+    """Of the data of which the indices have all, but along a dimension.
+
+    What has no batch has its elements of the same index, too, however many there are.
+    """
+    known = step.known[data]
+    has_rows = known is not None and known.is_placed
     sizes, chosen = step.dims[data], step.dims[indices]
     if sizes is None or chosen is None:
         raise step.shapeless(data if sizes is None else indices)
@@ -48,9 +53,9 @@ def _same_index(
         raise UnclearError("has indices of another rank than its data")
     to: list[int | Fate] = []
     for axis, (d, e) in enumerate(zip(sizes, chosen, strict=True)):
-        is_same = d is not None and d == e
+        is_same = not has_rows or (d is not None and d == e)
         to.append(axis if is_same and axis != along else MOVED)
-    return ByAxis(to)
+    return ByAxis(to, ones=step.ones(data))
 
 
 def put_along(axes: rules.Axes) -> Rule:

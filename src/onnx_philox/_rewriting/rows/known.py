@@ -113,6 +113,8 @@ class Knowledge:
 
 BY_PLACE = "numbers that depend on how many rows there are, or on their order"
 """What messages call numbers of which `Knowledge.is_by_place` is true."""
+OF_PLACES = "which has no batch, but may hold a number for each of several rows"
+"""The same of numbers that stand along the batch, and are no row's own."""
 RESIZES = "makes a dimension that may be as long as the number of rows says"
 """What messages say of an operator that makes `Knowledge.resized`."""
 RESIZES_BY_VALUES = "makes a dimension that may be as long as {} says, which depends on all rows"

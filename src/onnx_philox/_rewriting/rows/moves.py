@@ -17,6 +17,7 @@ from onnx_philox._rewriting.rows.fates import (
 from onnx_philox._rewriting.rows.known import (
     BY_PLACE,
     FREE,
+    OF_PLACES,
     RESIZES,
     RESIZES_BY_VALUES,
     Culprit,
@@ -190,7 +191,7 @@ def apply(
         parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
         _check_own(step, moves)
-        changed = _changed(step, moves, meeting)
+        changed = _changed(step, moves, output, meeting)
         is_alike = changed is None
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
@@ -203,7 +204,15 @@ def apply(
     if resized is None:
         resized = _resizes(step, output, meeting)
     made = replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
-    return made if changed is None else each_own(made, step.by_place("makes of", changed))
+    return made if changed is None else each_own(made, _blamed(step, changed))
+
+
+def _blamed(step: Step, index: int) -> Culprit:
+    """What is said of an input that `_changed` has found."""
+    known = step.known[index]
+    if known is None or known.is_of_batch:
+        return step.by_place("makes of", index)
+    return step.culprit(f"makes of {step.called(index)}, {OF_PLACES}", Remedy.NUMBERS)
 
 
 def _of_all(step: Step, moves: Sequence[Moves | None]) -> Sequence[Moves | None]:
@@ -279,7 +288,8 @@ def _is_alike(
 ) -> bool:
     """Whether a batch makes an output longer and nothing else."""
     try:
-        return _changed(step, rule(step, output), meeting) is None
+        moves = _of_all(step, rule(step, output))
+        return _changed(step, moves, output, meeting) is None
     except (UnclearError, IndexError):
         return False
 
@@ -287,22 +297,45 @@ def _is_alike(
 def _changed(
     step: Step,
     moves: Sequence[Moves | None],
+    output: int,
     meeting: Meeting,
 ) -> int | None:
     """The first input by which a row may have something else in the output than it has alone.
 
-    What stands beside drawn elements, and is the inputs' rows, leaves these as they are.
+    What stands beside drawn elements, and is the inputs' rows, leaves these as they are. What has
+    no batch along their dimension is the same for all rows, unless it has several numbers there.
     """
-    for index, known in enumerate(step.known):
-        to = moves[index] if index < len(moves) else None
-        if known is None or not known.is_of_batch or to is UNREAD:
+    own: dict[int, set[int]] = {}
+    for index, (known, to) in enumerate(zip(step.known, moves, strict=True)):
+        if known is None or to is UNREAD:
+            continue
+        if not known.is_of_batch:
+            own[index] = set()
             continue
         is_apart = meeting is Meeting.SIDE_BY_SIDE and known.is_of_rows
         if to is None or not (known.is_alike or to.are_own_indices or is_apart):
             return index
-        if not all(_is_kept(to, place) for place in _stands(step, index, known)):
+        standing = _stands(step, index, known)
+        if not all(_is_kept(to, place) for place in standing):
+            return index
+        ends = [to.of(place) for place in standing]
+        own[index] = {end.axis for end in ends if isinstance(end, InPlace)}
+    along = _said_by_batch(step, moves, output).union(*own.values())
+    for index, axes in own.items():
+        to = moves[index]
+        if to is not None and any(map(to.reaches, along - axes)):
             return index
     return None
+
+
+def _said_by_batch(step: Step, moves: Sequence[Moves | None], output: int) -> set[int]:
+    """The dimensions of an output that an input says, which may depend on the batch."""
+    pairs = zip(step.known, moves, strict=True)
+    if not any(to is UNREAD and known is not None and known.is_of_batch for known, to in pairs):
+        return set()
+    step.rank_made(output)
+    dims = step.made[output] or ()
+    return {axis for axis, d in enumerate(dims) if step.may_have_batch((d,))}
 
 
 def _stands(step: Step, index: int, known: Knowledge) -> list[InPlace]:

@@ -311,7 +311,7 @@ def tiled(repeats: Callable[[Step], Sequence[Dimension]]) -> Rule:
         to: list[int | Fate] = [MOVED if n != 1 else axis for axis, n in enumerate(times)]
         of_ones = all(isinstance(n, int) or axis in ones for axis, n in enumerate(times))
         to = [axis if axis in ones else to[axis] for axis in range(step.rank(0))]
-        return [ByAxis(to), UNREAD if of_ones else None]
+        return [ByAxis(to, ones=ones), UNREAD if of_ones else None]
 
     return rule
 
@@ -432,7 +432,7 @@ def first_stays(*having: int, least_rank: int = 1) -> Rule:
             if rank < least_rank:
                 raise UnclearError("has an input without a dimension for the batch")
             rest: list[int | Fate] = [MOVED] * (rank - 1)
-            moves.append(ByAxis([0, *rest][:rank]))
+            moves.append(ByAxis([0, *rest][:rank], ones=step.ones(index)))
         return moves
 
     return rule

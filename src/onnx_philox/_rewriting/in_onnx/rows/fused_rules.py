@@ -61,7 +61,8 @@ def _attention(step: Step, output: int) -> Sequence[Moves | None]:
         elif index == 4:
             moves.append(ByAxis(past))
         else:
-            moves.append(ByAxis([batch, *[MOVED] * (step.rank(index) - 1)]))
+            places: list[int | Fate] = [batch, *[MOVED] * (step.rank(index) - 1)]
+            moves.append(ByAxis(places, ones=step.ones(index)))
     return moves
 
 

@@ -283,17 +283,23 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
         raise UnclearError("has queries, keys and values of several ranks")
     is_flat = ranks[0] == 3
     query: list[int | Fate] = [0, 1, MOVED] if is_flat else [0, 1, 2, GONE]
-    is_causal = step.number("is_causal", 0) != 0
+    windows = step.number("left_window_size", -1), step.number("right_window_size", -1)
+    is_by_index = step.number("is_causal", 0) != 0 or windows != (-1, -1)
     # A mask, or how many there are, may keep a query from some keys.
-    keys = MOVED if is_causal or step.has(3) or step.has(6) else GONE
+    keys = MOVED if is_by_index or step.has(3) or step.has(6) else GONE
     key: list[int | Fate] = [0, keys, MOVED] if is_flat else [0, MOVED, keys, GONE]
     value: list[int | Fate] = [0, keys, MOVED] if is_flat else [0, MOVED, keys, 3]
-    if not is_flat and _has_equal_heads(step):
-        key[1] = value[1] = 1
-    # A causal one lets a query see as many keys as its own index says.
-    numbered = [1 if is_flat else 2] if is_causal else []
+    for index, to in ((1, key), (2, value)):
+        known = step.known[index]
+        # What has no batch has other heads for other heads of the queries, however many they share.
+        is_free = known is not None and not known.is_placed
+        if not is_flat and (is_free or _has_equal_heads(step)):
+            to[1] = 1
+    # A causal one, or a window, lets a query see the keys that its own index says.
+    numbered = [1 if is_flat else 2] if is_by_index else []
     of_query = ByAxis(query, numbered=numbered)
-    moves: list[Moves | None] = [of_query, ByAxis(key), ByAxis(value)]
+    moves: list[Moves | None] = [of_query]
+    moves += [ByAxis(key, ones=step.ones(1)), ByAxis(value, ones=step.ones(2))]
     if step.has(3):
         moves.append(_of_mask(step, is_flat=is_flat))
     else:
@@ -335,8 +341,11 @@ def quantised(step: Step, _: int) -> Sequence[Moves | None]:
     moves: list[Moves | None] = [rules.kept(step)]
     for index in range(1, len(step.known)):
         own = step.rank(index) if step.has(index) else 0
-        if own > 1:
+        known = step.known[index] if own else None
+        if own > 1 and known is not None and known.is_placed:
             to: list[int | Fate] = [MOVED if a == along else a for a in range(own)]
+        elif own > 1:
+            to = list(range(own))
         else:
             to = [along] * own
         moves.append(ByAxis(to, ones=step.ones(index)) if step.has(index) else None)
