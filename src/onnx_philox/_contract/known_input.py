@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,3 +35,8 @@ class Known:
 
 
 UNKNOWN = Known()
+
+
+def sizes_of(dimensions: Iterable[Any]) -> tuple[int | None, ...]:
+    """Dimensions as numbers; None for one that has a name, or nothing."""
+    return tuple(d if isinstance(d, int) else None for d in dimensions)

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, generators
-from onnx_philox._contract.known_input import Known
+from onnx_philox._contract.known_input import Known, sizes_of
 from onnx_philox._contract.operators import ALIGNMENT, DOMAIN, MAX_RANK, OPERATORS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_ONNX, ElementType
@@ -93,7 +93,7 @@ def known(
         return Known.array(constant)
     dimensions = None
     if shape is not None:
-        dimensions = tuple(d if isinstance(d, int) else None for d in shape)
+        dimensions = sizes_of(shape)
     if type_ is None:
         return Known(None, dimensions)
     dtype = BY_ONNX.get(type_.value) or np.dtype(type_.numpy())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract import generators
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.feeds import title as title_of_input
+from onnx_philox._contract.known_input import sizes_of
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
 
@@ -49,7 +50,7 @@ class Port:
     @property
     def is_state(self) -> bool:
         """Whether a state fits it."""
-        known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
+        known = sizes_of(self.shape or ())
         is_one = (is_one_state(known, each.words) for each in generators.registered().values())
         return self.dtype == np.uint32 and any(is_one)
 

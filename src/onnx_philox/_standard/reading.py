@@ -6,7 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract import alignment, checks
-from onnx_philox._contract.known_input import Known
+from onnx_philox._contract.known_input import Known, sizes_of
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._models import ours
@@ -121,7 +121,7 @@ def _read(
             checked.known,
             attributes,
             type_,
-            _numbers(dimensions),
+            None if dimensions is None else sizes_of(dimensions),
             _is_by_row(state, dimensions, types),
         )
         target.check(draw, is_inexact_allowed=is_allowed)
@@ -175,12 +175,6 @@ def _joined(node: ir.Node, types: Types) -> Dimensions | None:
             return None
         joined += part
     return joined
-
-
-def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:
-    if dimensions is None:
-        return None
-    return tuple(d if isinstance(d, int) else None for d in dimensions)
 
 
 def _is_by_row(state: ir.Value | None, dimensions: Dimensions | None, types: Types) -> bool:

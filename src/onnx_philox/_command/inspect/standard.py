@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox._command import inside_model
 from onnx_philox._command.inspect.search import rows_in_words
+from onnx_philox._contract.known_input import sizes_of
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
 from onnx_philox._rewriting.look import OnnxLook
@@ -102,9 +103,6 @@ def _state(seen: OnnxLook) -> str | None:
     names = () if STANDARD_STATE in model.metadata_props else STATES
     for value in model.graph.inputs:
         if value.name in names and value.dtype is ir.DataType.UINT32 and value.shape is not None:
-            known = []
-            for dimension in value.shape:
-                known.append(dimension if isinstance(dimension, int) else None)
-            if is_one_state(tuple(known)):
+            if is_one_state(sizes_of(value.shape)):
                 return value.name
     return None

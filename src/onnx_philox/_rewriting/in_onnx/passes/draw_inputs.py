@@ -12,6 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.known_input import sizes_of
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
 from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
@@ -168,7 +169,7 @@ def _shape(
     sizes = None
     if value.shape is not None:
         declared = list(value.shape)
-        sizes = [d if isinstance(d, int) else None for d in declared]
+        sizes = sizes_of(declared)
     drawn.check_shape(sizes)
     if drawn.shape is not None:
         value.shape = ir.Shape(drawn.shape)
@@ -176,13 +177,14 @@ def _shape(
         return emitter.constant("shape", known_shape)
     drawn.check_rank(None if declared is None else len(declared))
     assert declared is not None
+    assert sizes is not None
     if all(isinstance(d, int) for d in declared):
         known_shape = np.array(declared, np.int64)
         return emitter.constant("shape", known_shape)
     known = _dimensions_of(others)
     has_known_sizes = all(isinstance(d, int) or d.value in known for d in declared)
     if not has_known_sizes:
-        return _asked_shape(drawn, [d if isinstance(d, int) else None for d in declared], model)
+        return _asked_shape(drawn, sizes, model)
     for other in others:
         if other.shape == value.shape:
             return emitter.shape(other)
