@@ -368,10 +368,13 @@ def test_every_operator_without_a_state_gains_one_and_keeps_its_outputs() -> Non
         parse("""g (float[2, 3] x) => (
             float[2, 3] out, bool[2, 3] mask, uint32[6] after, bool[2, 3] flip)
             <int64[2] shape = {2, 3}, float p = {0.5}> {
-            [drop] out, mask, after = onnx_philox.RandomDropout <global_seed = 5> (x, p)
+            [drop] d, mask, after = onnx_philox.RandomDropout <global_seed = 5> (x, p)
+            out = Identity (d)
             [flip] flip = onnx_philox.RandomBernoulli <global_seed = 5, op_seed = 7> (shape, p)
             }""")
     )
+    declared = {info.name: info.type.tensor_type for info in new.graph.value_info}
+    assert declared["d"].elem_type == onnx.TensorProto.FLOAT
     x = np.float32([[1, 2, 3], [4, 5, 6]])
     half = np.float32(0.5)
     seeds = {"global_seed": 5, "op_seed": 7, "state": STATE}
