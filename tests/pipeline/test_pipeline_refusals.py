@@ -501,11 +501,12 @@ OPTIONS = [
     ),
     (
         lambda: Pipeline(NOISE, source=REWRITTEN),
-        "TypeError: source must be left out for a model that is not",
+        "TypeError: source must be left out, unless the model is a session",
     ),
     (
         lambda: in_openvino(source=REWRITTEN),
-        "TypeError: source must be left out for a model that is not in a ...: got ModelProto",
+        "TypeError: source must be left out, unless the model is a session or a compiled model: "
+        "any other model says itself what it draws: got ModelProto",
     ),
     (
         lambda: Pipeline(onnx_philox.to_standard_nodes(UNIFORM), runtime="openvino"),
