@@ -118,16 +118,6 @@ def factories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return request.param
 
 
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """NVIDIA's driver, played, in a process where the CPU's provider takes the place of CUDA's."""
-    from tests.experimental import cuda_sessions
-
-    monkeypatch.setenv("ONNX_PHILOX_CUDA_PROVIDER", "CPUExecutionProvider")
-    with cuda_sessions.stand_in().checked():
-        yield cuda_sessions.stand_in()
-
-
 @pytest.fixture(scope="module")
 def native_reference() -> Iterator[None]:
     """Lets the core draw for the reference: the same bits, as other tests prove, sooner."""
