@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.common import child
+from onnx_philox import _parts
+from tests.common import child, missing_part
 from tests.common.cases import table
 
 MODEL = Path(__file__).parents[1] / "models" / "vae_decoder.onnx"
@@ -44,6 +45,7 @@ print('waits', flush=True); time.sleep(100) -> -9 -9
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
     """What the programs say that a copy runs, and what those say that a new process runs."""
+    missing_part.needs(_parts.COMMAND_PART)
     folders = []
     for program, _ in ENDS:
         folders.append(tmp_path_factory.mktemp("program"))
@@ -88,6 +90,7 @@ finally:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux alone")
 def test_the_command_copies_itself_for_each_runtime_twice():
+    missing_part.needs(_parts.COMMAND_PART)
     done = child.python("-c", INSPECTS, "inspect", MODEL)
     assert done.stdout.splitlines()[-1] == "4"
     done = child.python("-c", WAITS + INSPECTS, "inspect", MODEL)
