@@ -17,6 +17,10 @@
 #include "ort_types.h"
 #include "random_nodes.h"
 
+#ifdef ONNX_PHILOX_LIBFUZZER
+#pragma GCC diagnostic ignored "-Wunused-function"  // it makes the random calls alone
+#endif
+
 namespace {
 
 using namespace onnx_philox;

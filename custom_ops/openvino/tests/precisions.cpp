@@ -387,7 +387,9 @@ std::string program::Precisions(ov::Core& core, const std::string& library) {
   for (const std::string& capability : capabilities.as<std::vector<std::string>>()) {
     if (capability == "FP16" || capability == "BF16") real += (real.empty() ? "" : ", ") + capability;
   }
-  for (const std::string& hint : kHints) {
+  for (std::size_t i = 0; i < kHints.size(); ++i) {
+    if (!share::Has(i)) continue;
+    const std::string& hint = kHints[i];
     const bool is_half = PrecisionOf(core, hint) == ov::element::f16;
     try {
       DirectInputs(core, hint);

@@ -139,7 +139,7 @@ Built Token(const char* output_type, ov::element::Type type, const ov::Shape& of
   return BuildOf<NodeOf<kRandomToken>>(Given(output_type), all, {rows, 1}, inputs ? std::vector<std::size_t>{0, 5} : std::vector<std::size_t>{});
 }
 
-std::vector<Case> Cases() {
+std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (const TwoNumbers& n : kTwoNumbers) {
     cases.push_back(OfNumbers<NodeOf<kRandomUniform>>("uniform", n.type, n.type, {n.first, n.second}));
@@ -182,6 +182,16 @@ std::vector<Case> Cases() {
     add("dropout ", nullptr, [](const char*, const auto&... given) { return Dropout(given...); });
   }
   return cases;
+}
+
+/// Those that are tried (share.h).
+std::vector<Case> Cases() {
+  const std::vector<Case> all = AllCases();
+  std::vector<Case> tried;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (share::Has(i)) tried.push_back(all[i]);
+  }
+  return tried;
 }
 
 std::vector<std::string> Evaluate(const Built& built) {

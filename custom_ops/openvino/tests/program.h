@@ -12,6 +12,7 @@
 #include "openvino/op/constant.hpp"
 #include "openvino/op/parameter.hpp"
 #include "openvino/runtime/core.hpp"
+#include "share.h"
 
 /// Makes nodes of random attributes, inputs and tensors for so many seconds: right ones draw what the core's plain C++
 /// kernels draw, wrong ones are refused in a sentence of four parts. Ends the program at the first that is neither.
