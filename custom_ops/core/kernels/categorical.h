@@ -238,10 +238,10 @@ class RunningSums {
       }
       length -= half;
     }
-    for (unsigned i = 0; i < kSearches; ++i) {
-      const std::uint64_t index = static_cast<std::uint64_t>(first[i] - kept_);
-      found[i] = distance_ == 1 ? index : FirstAboveWithin(index, thresholds[i]);
-    }
+    for (unsigned i = 0; i < kSearches; ++i) found[i] = static_cast<std::uint64_t>(first[i] - kept_);
+    if (distance_ == 1) return;
+    if (kSearches > 1 && distance_ == kMadeAgain) return FirstAboveWithinOne<kSearches>(thresholds, found);
+    for (unsigned i = 0; i < kSearches; ++i) found[i] = FirstAboveWithin(found[i], thresholds[i]);
   }
 
  private:
@@ -292,6 +292,29 @@ class RunningSums {
       if (below < kMadeAgain && begin + below < classes_) return begin + below;
     }
     return classes_ - 1;  // only from logits that nobody checked
+  }
+
+  /// The same for several, if a search makes weights once: all their weights before the sums, which wait for each other.
+  template <unsigned kSearches>
+  ONNX_PHILOX_NOINLINE void FirstAboveWithinOne(const double* thresholds, std::uint64_t (&found)[kSearches]) const {
+    double weight[kSearches][kMadeAgain], sum[kSearches];
+    std::uint64_t below[kSearches] = {};
+    for (unsigned k = 0; k < kSearches; ++k) {
+      weights_.Get(found[k] * kMadeAgain, weight[k]);
+      sum[k] = found[k] == 0 ? 0 : kept_[found[k] - 1];
+    }
+    for (unsigned i = 0; i < kMadeAgain; ++i) {
+      ONNX_PHILOX_UNROLL
+      for (unsigned k = 0; k < kSearches; ++k) {
+        sum[k] += weight[k][i];
+        below[k] += sum[k] > thresholds[k] ? 0 : 1;
+      }
+    }
+    for (unsigned k = 0; k < kSearches; ++k) {
+      const std::uint64_t at = found[k] * kMadeAgain + below[k];
+      const bool is_found = below[k] < kMadeAgain && at < classes_;  // as always with logits that were checked
+      found[k] = is_found ? at : FirstAboveWithin(found[k], thresholds[k]);
+    }
   }
 
   /// How many weights a search makes at once: few, in whole registers.

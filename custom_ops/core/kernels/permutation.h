@@ -145,7 +145,8 @@ class RowPart {
     const unsigned count = static_cast<unsigned>(size_);
     if (kHasBins && is_whole()) {
       PermutationBins<Isa> bins(index_bits_);
-      if (bins.Deal(count, [keys](unsigned i) { return KeyedIndex{High32(keys[i] & kCounted), i}; })) return WriteBins(&bins, out_);
+      const auto keyed = [keys](unsigned i) { return KeyedIndex{High32(keys[i] & kCounted), i}; };
+      if (bins.Deal(count, keyed)) return WriteBins(&bins, out_);
     }
     for (unsigned i = 0; i < count; ++i) SetRecord(records, i, RecordOf(keys[i] & kCounted, 0, i));
     Finish(records, 0, count, 0);

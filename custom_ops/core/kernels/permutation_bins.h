@@ -196,7 +196,9 @@ class PermutationBins {
       for (unsigned i = 1; i < next_[bin] / kMostBins; ++i) {
         const std::uint32_t record = records_[i * kMostBins + bin];
         unsigned to = i;
-        for (; to > 0 && IsAfter(records_[(to - 1) * kMostBins + bin], record, key_of); --to) records_[to * kMostBins + bin] = records_[(to - 1) * kMostBins + bin];
+        for (; to > 0 && IsAfter(records_[(to - 1) * kMostBins + bin], record, key_of); --to) {
+          records_[to * kMostBins + bin] = records_[(to - 1) * kMostBins + bin];
+        }
         records_[to * kMostBins + bin] = record;
       }
     }
