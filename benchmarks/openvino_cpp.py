@@ -101,6 +101,27 @@ def program(folder: Path) -> Path:
     return build / "openvino_cpp"
 
 
+def timed(
+    run: Path,
+    library: Path,
+    models: list[Path],
+    threads: int,
+    elements: int,
+    pairs: int,
+    older: Path | None = None,
+) -> list[tuple[float, float]]:
+    """Seconds an inference of the first model and of the second, in pairs."""
+    given = [library, threads, elements, pairs, *models]
+    if older is not None:
+        given.append(older)
+    done = subprocess.run([run, *map(str, given)], capture_output=True, text=True, check=True)
+    taken = []
+    for line in done.stdout.splitlines():
+        mine, theirs = map(float, line.split())
+        taken.append((mine, theirs))
+    return taken
+
+
 def rows(library: Path, older: Path | None, pairs: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -114,14 +135,7 @@ def rows(library: Path, older: Path | None, pairs: int) -> Iterator[Row]:
                     row = Row(PART, f"f32, {what}", peer, threads, f"2^{log2}")
                     if older is None and (peer == "its RandomUniform" or "constant" in what):
                         row.target = TARGETS.get((what, log2, threads))
-                    given = [library, threads, 1 << log2, pairs, *files]
-                    given += [older] if older else []
-                    done = subprocess.run(
-                        [run, *map(str, given)], capture_output=True, text=True, check=True
-                    )
-                    for line in done.stdout.splitlines():
-                        mine, theirs = map(float, line.split())
-                        row.pairs.append((mine, theirs))
+                    row.pairs = timed(run, library, files, threads, 1 << log2, pairs, older)
                     yield summarise(row, microseconds if log2 == 10 else gigabytes(4 << log2))
 
 
