@@ -32,8 +32,8 @@ constexpr unsigned kSortedTogether = 2048, kRecordsOnStack = 1024;
 static_assert(kRecordsOnStack <= kUniformsAtOnce, "short rows are drawn at once");
 /// By how many bits records are dealt out: as they are made, by way of the stack, and in place.
 constexpr unsigned kDealtBits = 10, kDealtHereBits = 11, kDealtInPlaceBits = 8;
-/// So few records are not dealt out.
-constexpr unsigned kFewRecords = 24;
+/// So few records are not dealt out; and in so short a row each key is compared with all others.
+constexpr unsigned kFewRecords = 24, kShortestRow = 16;
 
 static inline std::uint64_t RecordAt(const unsigned char* records, std::uint64_t i) {
   std::uint64_t record;
@@ -143,6 +143,7 @@ class RowPart {
   void FillFrom(const std::uint64_t* keys) {
     alignas(64) unsigned char records[kRecordsOnStack * sizeof(std::uint64_t)];
     const unsigned count = static_cast<unsigned>(size_);
+    if (count <= kShortestRow) return FillByRanks(keys, count);
     if (kHasBins && is_whole()) {
       PermutationBins<Isa> bins(index_bits_);
       const auto keyed = [keys](unsigned i) { return KeyedIndex{High32(keys[i] & kCounted), i}; };
@@ -165,6 +166,22 @@ class RowPart {
   static constexpr bool kHasBins = sizeof(typename Isa::Words) > sizeof(std::uint64_t) || kKeyBits < 64;
 
   bool is_whole() const { return begin_ == 0 && end_ == size_; }
+
+  /// Fills a row of at most kShortestRow: the rank of a key is how many are before it.
+  void FillByRanks(const std::uint64_t* keys, unsigned count) const {
+    std::uint32_t rank[kShortestRow] = {};
+    for (unsigned i = 1; i < count; ++i) {
+      const std::uint64_t key = keys[i] & kCounted;
+      std::uint32_t before = i;
+      for (unsigned other = 0; other < i; ++other) {
+        const std::uint32_t is_first = key < (keys[other] & kCounted) ? 1 : 0;
+        rank[other] += is_first;
+        before -= is_first;
+      }
+      rank[i] = before;
+    }
+    for (unsigned i = 0; i < count; ++i) WriteOne(rank[i], i);
+  }
 
   /// Fills a whole row by way of bins, if there is memory for its parts; whether it could.
   bool FillByParts() {

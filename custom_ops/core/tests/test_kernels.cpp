@@ -429,7 +429,7 @@ void TestEqualKeys(std::uint64_t size, std::uint64_t spare_records) {
 
 /// Keys that differ below the part that is sorted, and keys that do not differ at all.
 void TestKeysOfFewBits() {
-  for (const std::uint64_t size : {2u, 50u, 1000u, 5000u}) {
+  for (const std::uint64_t size : {2u, 16u, 50u, 1000u, 5000u}) {
     TestEqualKeys<1, std::int64_t>(size, 0);
     TestEqualKeys<3, std::int32_t>(size, 0);
     TestEqualKeys<3, std::int32_t>(size, size);
