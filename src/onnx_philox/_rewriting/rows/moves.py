@@ -306,6 +306,7 @@ def _changed(
     no batch along their dimension is the same for all rows, unless it has several numbers there.
     """
     own: dict[int, set[int]] = {}
+    along = _said_by_batch(step, moves, output)
     for index, (known, to) in enumerate(zip(step.known, moves, strict=True)):
         if known is None or to is UNREAD:
             continue
@@ -315,12 +316,16 @@ def _changed(
         is_apart = meeting is Meeting.SIDE_BY_SIDE and known.is_of_rows
         if to is None or not (known.is_alike or to.are_own_indices or is_apart):
             return index
-        standing = _stands(step, index, known)
-        if not all(_is_kept(to, place) for place in standing):
-            return index
-        ends = [to.of(place) for place in standing]
-        own[index] = {end.axis for end in ends if isinstance(end, InPlace)}
-    along = _said_by_batch(step, moves, output).union(*own.values())
+        own[index] = set()
+        for place in _stands(step, index, known):
+            is_mixed = to.looks_along(place) or to.asks_where(place)
+            end = to.of(place)
+            if is_mixed or not isinstance(end, InPlace):
+                return index
+            own[index].add(end.axis)
+            # Of an unknown size that may be the batch's, `Knowledge.resized` says so.
+            if place in known.places or has_size(step, index, axes=[place.axis]):
+                along.add(end.axis)
     for index, axes in own.items():
         to = moves[index]
         if to is not None and any(map(to.reaches, along - axes)):
@@ -329,13 +334,13 @@ def _changed(
 
 
 def _said_by_batch(step: Step, moves: Sequence[Moves | None], output: int) -> set[int]:
-    """The dimensions of an output that an input says, which may depend on the batch."""
+    """The dimensions of an output that an input says, which depend on the batch."""
     pairs = zip(step.known, moves, strict=True)
     if not any(to is UNREAD and known is not None and known.is_of_batch for known, to in pairs):
         return set()
-    step.rank_made(output)
+    made_of = step.products.made_of
     dims = step.made[output] or ()
-    return {axis for axis, d in enumerate(dims) if step.may_have_batch((d,))}
+    return {axis for axis, d in enumerate(dims) if step.batch in (made_of(d) or ())}
 
 
 def _stands(step: Step, index: int, known: Knowledge) -> list[InPlace]:
@@ -347,12 +352,6 @@ def _stands(step: Step, index: int, known: Knowledge) -> list[InPlace]:
     axes = {place.axis for place in known.places}
     beside = [place for place in step.may_stand(index) if place.axis not in axes]
     return [*known.places, *beside]
-
-
-def _is_kept(moves: Moves, place: InPlace) -> bool:
-    """Whether slices of an input are those of the output, whatever they are and stand beside."""
-    is_apart = not (moves.looks_along(place) or moves.asks_where(place))
-    return is_apart and isinstance(moves.of(place), InPlace)
 
 
 def together(
