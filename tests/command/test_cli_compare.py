@@ -285,7 +285,7 @@ def prepare():
     import other
     return lambda model: lambda feeds: other.draw()
 """
-OTHER = "def draw(): return bytes(256)"
+OTHER = "def draw(): return [bytes(256)]"
 
 
 @pytest.fixture
