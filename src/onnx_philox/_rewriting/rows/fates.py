@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
@@ -67,7 +67,11 @@ class ByAxis:
         if place.axis >= len(self.to):
             raise UnclearError("has an input of more dimensions than are followed")
         axis = self.to[place.axis]
-        return axis if isinstance(axis, Fate) else replace(place, axis=axis)
+        if isinstance(axis, Fate):
+            return axis
+        if axis == place.axis:
+            return place
+        return InPlace(axis, place.outer, place.inner)
 
     def looks_along(self, place: InPlace) -> bool:
         """See `Moves`."""
