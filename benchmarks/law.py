@@ -30,7 +30,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from onnx_philox._command.compare.differences import Tolerances
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.paired_runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.statistics import ERROR, SHARES, Family
 
 PAGE = Path(__file__).parents[1] / "docs" / "same-numbers-and-law.md"

@@ -18,8 +18,8 @@ from onnx_philox import rewriting
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import ComparedLaws, compare_laws
 from onnx_philox._command.compare.law.clock import Clock, Times
+from onnx_philox._command.compare.law.paired_runs import PairedRuns
 from onnx_philox._command.compare.law.running import Running
-from onnx_philox._command.compare.law.runs import PairedRuns
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._progress import ignore
 from tests.common import cli

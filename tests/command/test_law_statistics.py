@@ -15,7 +15,7 @@ import scipy.stats
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import bounds, first_runs
 from onnx_philox._command.compare.law.changes import changes, shares_in_words
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.paired_runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown, largest_correlations
 from onnx_philox._command.compare.law.statistics import ERROR
 

@@ -1,4 +1,4 @@
-// Kernels for AVX2 (with F16C; without FMA, which no conversion may use).
+// The primitives of the kernels for AVX2 (with F16C; without FMA, which no conversion may use).
 //
 // As in the AVX-512 kernels, a lane is 64 bits wide and its high half may hold anything: four blocks a register.
 //

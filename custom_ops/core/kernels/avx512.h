@@ -1,4 +1,4 @@
-// Kernels for AVX-512 (F, BW, DQ, VL).
+// The primitives of the kernels for AVX-512 (F, BW, DQ, VL).
 //
 // A lane is 64 bits wide and holds a word in its low half. The high half may hold anything, since the multiplication
 // reads only low halves. A round is then two multiplications, two shifts and two three-way XORs for eight blocks.

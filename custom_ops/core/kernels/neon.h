@@ -1,4 +1,4 @@
-// Kernels for NEON (64-bit ARM, where every processor has it).
+// The primitives of the kernels for NEON (64-bit ARM, where every processor has it).
 //
 // A lane is 32 bits wide: four blocks a register, and a product is two registers of 64-bit lanes.
 //

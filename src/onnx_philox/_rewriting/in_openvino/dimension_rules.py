@@ -9,9 +9,17 @@ from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import index_rules, rules
-from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
 from onnx_philox._rewriting.rows.meetings import Meeting
 from onnx_philox._rewriting.rows.moves import REORDERS, Rule, Step
+from onnx_philox._rewriting.rows.where_dimensions_go import (
+    GONE,
+    MOVED,
+    UNREAD,
+    ByAxis,
+    Fate,
+    Moves,
+    UnclearError,
+)
 
 
 def _axis_given(index: int, *, of: int = 0) -> rules.Axes:

@@ -13,9 +13,9 @@ from onnx_philox._openvino_models.openvino_graphs import is_ours
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.drawing import DrawnShape
-from onnx_philox._rewriting.rows.fates import GONE, ByAxis
 from onnx_philox._rewriting.rows.meetings import Part
 from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis
 
 
 @dataclass(frozen=True)

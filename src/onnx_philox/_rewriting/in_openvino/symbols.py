@@ -30,8 +30,8 @@ from onnx_philox._rewriting.in_openvino.tensor_numbers import (
 )
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.random_names import randomness_of
-from onnx_philox._rewriting.rows.fates import UnclearError
 from onnx_philox._rewriting.rows.sizes import SIZES
+from onnx_philox._rewriting.rows.where_dimensions_go import UnclearError
 
 BATCH_IN_LAYOUTS = "N"
 """What OpenVINO calls the batch in a Layout."""

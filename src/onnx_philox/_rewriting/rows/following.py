@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 from onnx_philox._rewriting.places import Dimensions, Place
 from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.drawing import DrawnShape, drawn_by_place
-from onnx_philox._rewriting.rows.fates import ByAxis, UnclearError
 from onnx_philox._rewriting.rows.known import (
     BY_PLACE,
     FREE,
@@ -28,6 +27,7 @@ from onnx_philox._rewriting.rows.known import (
 )
 from onnx_philox._rewriting.rows.meetings import Meeting, Part
 from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.where_dimensions_go import ByAxis, UnclearError
 
 _UNCLEAR = (
     "has several dimensions without a name, one of which may be the batch: name them, or give the "

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.fates import GONE, MOVED, ByAxis, Fate, Moves, UnclearError
 from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.where_dimensions_go import (
+    GONE,
+    MOVED,
+    ByAxis,
+    Fate,
+    Moves,
+    UnclearError,
+)
 
 
 def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Rule:

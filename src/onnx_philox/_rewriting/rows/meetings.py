@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from onnx_philox._rewriting.rows.fates import GONE, MOVED, ByAxis, Fate, Moves
 from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Rows
+from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED, ByAxis, Fate, Moves
 
 
 class Meeting(Enum):

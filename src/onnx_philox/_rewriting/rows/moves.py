@@ -6,14 +6,6 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
-from onnx_philox._rewriting.rows.fates import (
-    GONE,
-    MOVED,
-    UNREAD,
-    Fate,
-    Moves,
-    UnclearError,
-)
 from onnx_philox._rewriting.rows.known import (
     BY_PLACE,
     FREE,
@@ -35,6 +27,14 @@ from onnx_philox._rewriting.rows.meetings import (
     lines_of,
     meets_rows,
     rows_of,
+)
+from onnx_philox._rewriting.rows.where_dimensions_go import (
+    GONE,
+    MOVED,
+    UNREAD,
+    Fate,
+    Moves,
+    UnclearError,
 )
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows.fates import (
+from onnx_philox._rewriting.rows.known import RowsMeetError
+from onnx_philox._rewriting.rows.meetings import SUMS, Meeting
+from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,
     UNREAD,
@@ -19,9 +22,6 @@ from onnx_philox._rewriting.rows.fates import (
     Moves,
     UnclearError,
 )
-from onnx_philox._rewriting.rows.known import RowsMeetError
-from onnx_philox._rewriting.rows.meetings import SUMS, Meeting
-from onnx_philox._rewriting.rows.moves import Rule, Step
 
 Axes = Callable[[Step], Collection[int]]
 """Which dimensions of its first input an operator means, from 0 on."""

@@ -5,12 +5,12 @@ other. The model and its original run many times in one runtime, with equal inpu
 the one is compared with the run of the same number of the other.
 
 `running` runs both, as long as `clock` allows; `noise` feeds an original that takes its noise as an
-input. `runs` counts what all runs gave; `watched` does so for one output, and `first_runs` chooses
-from the first runs which of its values are watched. `statistics` and `bounds` hold the tests.
-`changes` lists the differences; `least` computes how small a difference these runs could have
-shown, and `seen` says it. `faults_of_original` lists what the runtime does wrong with the original,
-and which differences that explains; `reached` knows which outputs read a random node. `law_report`
-prints, and `law_page` writes a page.
+input. `paired_runs` counts what all runs gave; `watched` does so for one output, and `first_runs`
+chooses from the first runs which of its values are watched. `statistics` and `bounds` hold the
+tests. `changes` lists the differences; `least` computes how small a difference these runs could
+have shown, and `seen` says it. `faults_of_original` lists what the runtime does wrong with the
+original, and which differences that explains; `reached` knows which outputs read a random node.
+`law_report` prints, and `law_page` writes a page.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._command.compare.law.change import Change, GoTogether, OfValues, Quantile
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.paired_runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Least, Shown
 from onnx_philox._command.compare.law.watched import (
     BELOW,

@@ -17,7 +17,7 @@ from onnx_philox._command.compare.law.clock import Times
 from onnx_philox._command.compare.law.faults_of_original import OfOriginal
 from onnx_philox._command.compare.law.first_runs import Values
 from onnx_philox._command.compare.law.grouped import Explained, Told, grouped
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.paired_runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import Family
 from onnx_philox._command.compare.law.watched import Watched

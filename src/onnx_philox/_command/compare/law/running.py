@@ -9,7 +9,7 @@ import numpy as np
 
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.clock import LEAST_RUNS, Clock
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.paired_runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import ERROR
 from onnx_philox._command.run.beginning import Serving

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.compare.law import least
 from onnx_philox._command.compare.law.bounds import Floats
 from onnx_philox._command.compare.law.first_runs import Column
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.paired_runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.statistics import Family
 from onnx_philox._command.compare.law.watched import BELOW, MEAN, SHARE, SPREAD, Watched
 from onnx_philox._command.wanted import MOST_RUNS_OF_A_LAW

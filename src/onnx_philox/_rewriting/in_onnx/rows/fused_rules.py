@@ -10,8 +10,15 @@ from collections.abc import Callable, Collection, Sequence
 from onnx_philox._rewriting.in_onnx.rows import node_rules
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.fates import GONE, MOVED, ByAxis, Fate, Moves, UnclearError
 from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.where_dimensions_go import (
+    GONE,
+    MOVED,
+    ByAxis,
+    Fate,
+    Moves,
+    UnclearError,
+)
 
 
 def _last(step: Step) -> Collection[int]:

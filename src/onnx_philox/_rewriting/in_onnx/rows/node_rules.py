@@ -10,8 +10,16 @@ from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.fates import GONE, MOVED, UNREAD, ByAxis, Fate, Moves, UnclearError
 from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.where_dimensions_go import (
+    GONE,
+    MOVED,
+    UNREAD,
+    ByAxis,
+    Fate,
+    Moves,
+    UnclearError,
+)
 
 
 def axes_of(step: Step) -> Collection[int]:

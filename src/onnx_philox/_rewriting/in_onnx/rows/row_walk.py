@@ -27,7 +27,7 @@ from onnx_philox._models.onnx_graphs import (
 from onnx_philox._models.ours import state_of
 from onnx_philox._rewriting.in_onnx.rows import onnx_row_rules, sequence_rules
 from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
-from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
+from onnx_philox._rewriting.in_onnx.rows.step_of_node import label_of, step_of
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import moves, rules

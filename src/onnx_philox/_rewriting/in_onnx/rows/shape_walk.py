@@ -17,7 +17,7 @@ from onnx_philox._models import onnx_graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign, tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, Numbers, whole
-from onnx_philox._rewriting.in_onnx.rows.shape_rules import ShapeRules, common
+from onnx_philox._rewriting.in_onnx.rows.shapes_of_outputs import ShapeRules, common
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 # What ONNX's inference raises of a node that is wrong.

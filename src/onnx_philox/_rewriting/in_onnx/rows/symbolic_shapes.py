@@ -14,8 +14,8 @@ import onnx_ir as ir
 
 from onnx_philox._models import onnx_graphs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import check_schemas
-from onnx_philox._rewriting.in_onnx.rows.shape_rules import common
 from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk
+from onnx_philox._rewriting.in_onnx.rows.shapes_of_outputs import common
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 _AS_THEY_ARE: Mapping[tuple[str, int], str] = MappingProxyType({})
