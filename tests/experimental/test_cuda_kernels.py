@@ -87,6 +87,12 @@ def test_a_comment_changes_no_fingerprint_and_code_does(
     assert found == [True, False]
 
 
+def test_the_ptx_is_made_of_the_sources_that_there_are() -> None:
+    # Else the tests of sessions on cards are skipped: see CONTRIBUTING.md.
+    make = runpy.run_path(str(CUDA / "make_ptx.py"))
+    assert TEXT.startswith(make["head"]())
+
+
 def test_the_header_draw_h_lists_exactly_the_kernels_of_the_ptx() -> None:
     header = (CUDA / "draw.h").read_text()
     listed = [tuple(pair) for pair in re.findall(r"kernel\(\w+, (\w+), \w+, (\w+)\)", header)]

@@ -304,7 +304,7 @@ def test_two_loops_by_one_sequence_of_keys_are_named(way: str, second: str) -> N
         float[T, N] y1) {{ {CONSTANTS} three = Constant <value_int = 3> () {first} {last} }}"""
     )
     said = [text.split(":")[0] for text in warned(lambda: op.make_reproducible(model))]
-    wanted = ["nodes in several loops draw by one sequence of keys, and now numbers of their own"]
+    wanted = ["nodes in several loops share one sequence of keys"]
     assert said == wanted * (second == "keys")
 
 

@@ -451,7 +451,8 @@ def test_a_title_says_the_opset_of_the_operator_s_own_domain(
     onnx.save(model, tmp_path / "m.onnx")
     shown = cli.text("inspect", tmp_path / "m.onnx")
     assert f"({said}, main graph" in shown
-    assert f"GaussianNoise{'' if version is None else f'-{version}'} onnxruntime" in shown
+    opset = "" if version is None else f" (opset {version})"
+    assert f"GaussianNoise{opset} onnxruntime" in shown
 
 
 def test_a_hand_written_node_has_the_default_type_of_its_operator() -> None:
