@@ -533,6 +533,29 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired():
         assert drawn["outputs"] == expected["outputs"]
 
 
+@pytest.mark.parametrize(
+    ("node", "got"),
+    [
+        ("Cast <to: int = 1>", "float32 [6]"),
+        ("Cast <to: int = 7>", "int64 [6]"),
+        ("Expand", "uint32 [2, 6]"),
+    ],
+)
+def test_a_next_state_of_another_type_or_size_is_refused(node: str, got: str) -> None:
+    model = parse(
+        f"""g (uint32[6] random_state) => (uint32[3] bits, next_random_state)
+        <int64[1] three = {{3}}, int64[2] twice = {{2, 1}}> {{
+        bits, left = onnx_philox.RandomGenerator (random_state, three)
+        next_random_state = {node} (left{", twice" if node == "Expand" else ""}) }}"""
+    )
+    path = save(model, "cast.onnx")
+    for runtime in ("onnxruntime", "reference"):
+        said = refusal(path, "--runtime", runtime, "--runs", 2)
+        assert (
+            f"the output 'next_random_state' must be the next state, uint32 [6]: got {got}." in said
+        )
+
+
 ROWS_OF = NOISY.replace("x) =>", "x, float[other] z) =>")
 
 

@@ -186,6 +186,10 @@ CALLS = [
         "of the input 'x': got nothing. Feed it, or pass seeds.",
     ),
     (
+        lambda of: of.torch_rows(FEED, seeds=range(2**62)),
+        "rows must be small enough for the memory that is free: got 4611686018427387904",
+    ),
+    (
         lambda of: of.torch_rows(FEED, seeds=[3, True]),
         "TypeError: seeds[1] must be an integer ...: got True",
     ),

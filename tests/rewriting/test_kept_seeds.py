@@ -289,8 +289,19 @@ def test_seeds_that_openvino_does_not_take_are_refused_at_every_door(seed, name,
         lambda text: text.replace("<data", "<!-- of torch --><data").replace('"88"', '"-7"'),
         lambda text: text.replace("<data", "<rt_info/>\n<data").replace('"88"', '"-7"'),
         lambda text: text.replace('"noise"', '"noise\x01"').replace('"88"', '"-7"'),
+        lambda text: text.replace('"noise"', '"a>noise"').replace('"88"', '"-7"'),
+        lambda text: text.replace('"88"', '" -7"'),
     ],
-    ids=["quotes", "a reference", "twice", "a comment", "after rt_info", "no well-formed XML"],
+    ids=[
+        "quotes",
+        "a reference",
+        "twice",
+        "a comment",
+        "after rt_info",
+        "no well-formed XML",
+        "a name with an angle bracket",
+        "a space",
+    ],
 )
 def test_seeds_are_refused_in_each_way_in_which_an_ir_may_write_them(written, tmp_path) -> None:
     path = tmp_path / "m.xml"
@@ -300,6 +311,25 @@ def test_seeds_are_refused_in_each_way_in_which_an_ir_may_write_them(written, tm
     path.write_text(written(text))
     with pytest.raises(ValueError, match=r"op_seed of RandomUniform .* 2\^63-1: got -7"):
         kept(path)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda text: text.replace("<data", '<!-- <data op_seed="-7"/> --><data'),
+        lambda text: text.replace("<data", '<rt_info><data op_seed="-7"/></rt_info><data'),
+        lambda text: text.replace(
+            "<layers>", '<layers><!-- <layer type="RandomUniform"><data op_seed="-7"/> -->'
+        ),
+        lambda text: text.replace("op_seed", 'own-op_seed="-7" op_seed'),
+    ],
+    ids=["a comment", "rt_info", "a layer in a comment", "another name"],
+)
+def test_what_an_ir_says_of_seeds_elsewhere_is_not_refused(written, tmp_path) -> None:
+    path = tmp_path / "m.xml"
+    ov.save_model(made.model({"y": made.uniform([4], seeds=(77, 88))}, []), path)
+    path.write_text(written(path.read_text()))
+    assert kept(path)
 
 
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16", "i32", "i64"])

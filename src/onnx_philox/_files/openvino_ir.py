@@ -17,9 +17,17 @@ _BEGINNING = re.compile(rb"<net\b[^>]*\bversion=")
 _HEAD = 2**16
 # The attributes of a layer and of its data. No parser of XML: OpenVINO's reads files that are not
 # well-formed, such as those with a control character in a name, and others refuse them.
+_NO_LAYERS = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<!\[CDATA\[.*?(?:\]\]>|\Z)"
+    r"|<rt_info(?:\s[^<>]*)?(?<!/)>.*?(?:</rt_info>|\Z)",
+    re.DOTALL,
+)
+"""What OpenVINO reads no layer or seed from; to the end where it has none."""
+_ATTRIBUTES = r"""((?:[^<>"']|"[^<"]*"|'[^<']*')*)"""
 _OTHER_TAGS = r"[^<]*(?:<(?!layer\s|data\s)[^<]*)*"
-_LAYERS = re.compile(rf"<layer\s([^>]*)>{_OTHER_TAGS}<data\s([^>]*)>")
-_ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_LAYERS = re.compile(rf"<layer\s{_ATTRIBUTES}>{_OTHER_TAGS}<data\s{_ATTRIBUTES}>")
+_ATTRIBUTE = re.compile(r"""(?<![\w:.-])(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def is_ir(path: str | os.PathLike[str]) -> bool:
@@ -57,11 +65,11 @@ def check_ir(owner: str, path: Path, text: bytes) -> None:
 
 def _check_seeds(owner: str, text: str) -> None:
     """Refuses seeds that OpenVINO's reader or its own functions take for none."""
-    for layer, data in _LAYERS.findall(text):
+    for layer, data in _LAYERS.findall(_NO_LAYERS.sub("", text)):
         said: dict[str, str] = {}
         for name, value, other in _ATTRIBUTE.findall(f"{layer} {data}"):
             # Of two of one name the first counts, as in OpenVINO.
-            said.setdefault(name, html.unescape(value or other))
+            said.setdefault(name, html.unescape(value or other).strip())
         for name in ("global_seed", "op_seed"):
             seed = said.get(name, "")
             is_number = said.get("type") == "RandomUniform" and re.fullmatch(r"-?\d+", seed)

@@ -18,7 +18,7 @@ from onnx_philox._pipeline.fed_inputs import Feed, Inputs, RowCount, check_mappi
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
-from onnx_philox._runtimes.stated_model import StatedModel, StatedRun
+from onnx_philox._runtimes.stated_model import NotAStateError, StatedModel, StatedRun
 
 Outputs = dict[str, Any]
 
@@ -126,6 +126,8 @@ class Engine:
         inputs = self._inputs.of(feed)
         try:
             return self._stated.run(inputs, state, variables)
+        except NotAStateError as error:
+            raise ValueError(f"Pipeline: {error}") from error
         except Exception as error:
             self._inputs.check_shapes(inputs)
             _runtime_errors.raise_of_feed("Pipeline", self.model.runtime, error)

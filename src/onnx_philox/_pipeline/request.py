@@ -80,8 +80,10 @@ def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.u
     """The seeds of rows, in one dimension."""
     generator = streams.generator
     if not generator.is_counter_based:
-        is_list = isinstance(seeds, Sequence) or (isinstance(seeds, np.ndarray) and seeds.ndim > 0)
-        for i, seed in enumerate(seeds if is_list else []):  # type: ignore[arg-type]
+        is_row = isinstance(seeds, np.ndarray) and seeds.ndim > 0
+        # A range may be endless, and is checked by its ends.
+        is_list = isinstance(seeds, Sequence) and not isinstance(seeds, range)
+        for i, seed in enumerate(seeds if is_list or is_row else []):  # type: ignore[arg-type]
             if isinstance(seed, int | np.integer):
                 generator.check_seed(owner, f"seeds[{i}]", seed)
     checked = integers_of("seeds", seeds, 64, owner=owner)

@@ -5,6 +5,7 @@ What a wrong feed or a failing runtime is called, each of them says itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,10 @@ from numpy.typing import NDArray
 
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, Port
+
+
+class NotAStateError(ValueError):
+    """The output that should be the next state has another type or size."""
 
 
 class StatedRun(NamedTuple):
@@ -47,6 +52,7 @@ class StatedModel:
     ) -> None:
         self.loaded = loaded
         self.port = port
+        self._following = following
         self._is_apart = is_apart
         self.next_index: int | None = None
         """Which of the outputs is the next state."""
@@ -65,6 +71,9 @@ class StatedModel:
             inputs: All other inputs, by name.
             words: The state, or one for each row; None for a model that takes none.
             variables: What the model's own variables hold, in a run apart; None: as at first.
+
+        Raises:
+            NotAStateError: What stands in the place of the next state is none.
         """
         fed = dict(inputs)
         if self.port is not None and words is not None:
@@ -76,5 +85,16 @@ class StatedModel:
             values = self.loaded.values_of(fed)
         after = None
         if self.next_index is not None and words is not None:
-            after = np.asarray(values[self.next_index]).view(np.uint32).reshape(words.shape)
+            after = self._state_like(np.asarray(values[self.next_index]), words.shape)
         return StatedRun(values, after, then)
+
+    def _state_like(self, given: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.uint32]:
+        """An output as a state of this shape."""
+        is_of_words = given.dtype in (np.uint32, np.int32)
+        if not is_of_words or given.size != math.prod(shape):
+            raise NotAStateError(
+                f"the output {self._following!r} must be the next state, uint32 {list(shape)}: got "
+                f"{given.dtype.name} {list(given.shape)}. Let the model give what its last random "
+                "node leaves, as a rewritten model does."
+            )
+        return given.view(np.uint32).reshape(shape)

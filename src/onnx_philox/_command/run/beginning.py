@@ -19,7 +19,7 @@ from onnx_philox._contract.streams import STATE, check_one_state, next_name
 from onnx_philox._rewriting.drawn_inputs import Sizes, may_be
 from onnx_philox._runtimes.models import LoadedModel, RunError, by_name
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
-from onnx_philox._runtimes.stated_model import StatedModel
+from onnx_philox._runtimes.stated_model import NotAStateError, StatedModel
 
 
 class StatedRuns:
@@ -52,12 +52,15 @@ class StatedRuns:
 
         Raises:
             RunError: The runtime refuses an input, or fails.
+            ArgumentError: The model gives no state where the next one should be.
         """
         feeds = self.feeds()
         words = None if self.state is None else feeds.get(self.state.name)
         try:
             ran = self._stated.run(feeds, words)
             outputs = by_name(self.loaded.outputs, ran.values)
+        except NotAStateError as error:
+            raise ArgumentError(str(error)) from error
         except Exception as error:
             raise RunError.of(self.loaded.runtime, "run the model", error) from error
         if self.state is not None and ran.after is not None:
