@@ -10,7 +10,8 @@ from collections.abc import Collection, Sequence
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import index_rules, rules
 from onnx_philox._rewriting.rows.meetings import Meeting
-from onnx_philox._rewriting.rows.moves import REORDERS, Rule, Step
+from onnx_philox._rewriting.rows.moves import REORDERS
+from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,

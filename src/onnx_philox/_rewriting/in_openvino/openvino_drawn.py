@@ -14,7 +14,7 @@ from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.drawing import DrawnShape
 from onnx_philox._rewriting.rows.meetings import Part
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis
 
 

@@ -41,7 +41,7 @@ from onnx_philox._rewriting.rows.known import (
     lost,
 )
 from onnx_philox._rewriting.rows.meetings import Part
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 
 _STORES_SIZE = "stores the number of rows, by which a later run may draw"
 

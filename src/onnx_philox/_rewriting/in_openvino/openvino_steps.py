@@ -12,7 +12,7 @@ from onnx_philox._openvino_models.openvino_graphs import opset_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows import counting
 from onnx_philox._rewriting.rows.known import Knowledge
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 
 
 @dataclass(frozen=True)

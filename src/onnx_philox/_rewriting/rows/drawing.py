@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimensions, Place
 from onnx_philox._rewriting.rows.known import Culprit, InPlace, Knowledge, Rows
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from onnx_philox._rewriting.rows.known import (
     lost,
 )
 from onnx_philox._rewriting.rows.meetings import Meeting, Part
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 from onnx_philox._rewriting.rows.where_dimensions_go import ByAxis, UnclearError
 
 _UNCLEAR = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows.known import RowsMeetError
 from onnx_philox._rewriting.rows.meetings import SUMS, Meeting
-from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,

@@ -23,7 +23,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows.drawing import DrawnShape
 from onnx_philox._rewriting.rows.meetings import Part
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis
 
 _OF_A_TENSOR = ("Bernoulli", "Dropout", "Multinomial")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from onnx_philox._rewriting.in_onnx.rows import node_rules
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,

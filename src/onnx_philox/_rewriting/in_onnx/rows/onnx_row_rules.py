@@ -9,7 +9,8 @@ from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
 from onnx_philox._rewriting.rows import index_rules, rules
-from onnx_philox._rewriting.rows.moves import REORDERS, Rule
+from onnx_philox._rewriting.rows.moves import REORDERS
+from onnx_philox._rewriting.rows.step import Rule
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED
 
 _ELEMENTWISE = """

@@ -45,7 +45,7 @@ from onnx_philox._rewriting.rows.known import (
     stacked_along,
 )
 from onnx_philox._rewriting.rows.meetings import Part
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 
 _SAME = ("Identity", "Optional", "OptionalGetElement")
 """Operators whose output is the first input, or what is in it."""

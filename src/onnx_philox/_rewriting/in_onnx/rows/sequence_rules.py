@@ -18,7 +18,7 @@ from onnx_philox._rewriting.rows.known import (
     slices_of,
     stacked_along,
 )
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 
 Rule = Callable[[Step, str], Knowledge]
 

@@ -14,7 +14,7 @@ from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import counting
 from onnx_philox._rewriting.rows.known import Knowledge
-from onnx_philox._rewriting.rows.moves import Step
+from onnx_philox._rewriting.rows.step import Step
 
 
 def label_of(node: ir.Node) -> str:
