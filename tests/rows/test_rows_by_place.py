@@ -60,6 +60,13 @@ def in_branch(share: str) -> str:
 # -- What depends on the other rows ----------------------------------------------------------------
 
 NOISY = "r = RandomNormalLike (x)"
+FIRST_OF_EACH = """high1 = Concat <axis = 0> (d, columns)
+    first = ConstantOfShape <value = int64[1] {0}> (high1)"""
+"""The index 0 for each row: [batch, 1]."""
+PAIRS = """two1 = Constant <value_ints = [2]> () pair_of = Concat <axis = 0> (d, two1)
+    unlike = Constant <value = float[1, 2] {1.0, 9.0}> () pairs = Expand (unlike, pair_of)
+    many = Reshape (pairs, wide)"""
+"""Two numbers for each row, one below the other: [2 * batch, 1]."""
 COMBINED = {
     "noise that is scaled by how many rows there are": Drawn(
         f"{NOISY} q = Div (r, n) y = Add (q, x)"
@@ -75,6 +82,17 @@ COMBINED = {
     "an element of a row that its number says": Drawn(
         f"""{NOISY} {RANGE} four = Constant <value_int = 4> () place = Mod (places, four)
         each = Reshape (place, wide) q = GatherElements <axis = 1> (r, each) y = Add (q, x)"""
+    ),
+    # OpenVINO's runs refuse data that are longer than the indices.
+    "elements of twice as many rows, of the same index": Drawn(
+        f"""{NOISY} {PAIRS} {FIRST_OF_EACH} q = GatherElements <axis = 1> (many, first)
+        z = Mul (r, q) y = Add (z, x)""",
+        is_read_by_openvino=False,
+    ),
+    "noise of which four rows each are written by the number of one": Drawn(
+        f"""{NOISY} {FIRST_OF_EACH} nines = ConstantOfShape <value = float[1] {{9.0}}> (high1)
+        many = Reshape (r, wide) q = ScatterElements <axis = 1> (many, first, nines)
+        z = Reshape (q, s) y = Add (z, x)"""
     ),
     "noise beside the number of its row": Drawn(
         f"""{NOISY} {RANGE} each = Reshape (f, wide) wider = Concat <axis = 1> (r, each)

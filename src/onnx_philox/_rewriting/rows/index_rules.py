@@ -52,7 +52,7 @@ def _same_index(
     What has no batch has its elements of the same index, too, however many there are.
     """
     known = step.known[data]
-    has_rows = known is not None and known.is_placed
+    is_of_batch = known is not None and known.is_of_batch
     sizes, chosen = step.dims[data], step.dims[indices]
     if sizes is None or chosen is None:
         raise step.shapeless(data if sizes is None else indices)
@@ -60,7 +60,7 @@ def _same_index(
         raise UnclearError("has indices of another rank than its data")
     to: list[int | Fate] = []
     for axis, (d, e) in enumerate(zip(sizes, chosen, strict=True)):
-        is_same = not has_rows or (d is not None and d == e)
+        is_same = not is_of_batch or (d is not None and d == e)
         to.append(axis if is_same and axis != along else MOVED)
     return ByAxis(to, ones=step.ones(data))
 
