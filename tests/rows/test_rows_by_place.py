@@ -94,6 +94,17 @@ COMBINED = {
         many = Reshape (r, wide) q = ScatterElements <axis = 1> (many, first, nines)
         z = Reshape (q, s) y = Add (z, x)"""
     ),
+    "noise of which the first row alone is written": Drawn(
+        f"""{NOISY} at_first = Constant <value = int64[1, 1] {{0}}> ()
+        nine = Constant <value = float[1, 1] {{9.0}}> ()
+        q = ScatterElements <axis = 1> (r, at_first, nine) y = Add (q, x)"""
+    ),
+    "zeros of which the first row alone is written": Drawn(
+        f"""{NOISY} at_first = Constant <value = int64[1, 1] {{0}}> ()
+        nine = Constant <value = float[1, 1] {{9.0}}> () zeros = ConstantOfShape (s)
+        many = ScatterElements <axis = 1> (zeros, at_first, nine) q = Mul (r, many)
+        y = Add (q, x)"""
+    ),
     "noise beside the number of its row": Drawn(
         f"""{NOISY} {RANGE} each = Reshape (f, wide) wider = Concat <axis = 1> (r, each)
         q = ReduceSum (wider, columns) y = Add (q, x)"""
@@ -537,6 +548,17 @@ ALIKE = {
         f"""{NOISY} {RANGE} k = ReduceMax (x, columns) i = Cast <to = 7> (k)
         each = Reshape (places, wide) at = Concat <axis = 1> (each, i) g = GatherND (r, at)
         q = Tanh (g) y = Reshape (q, wide)"""
+    ),
+    "noise of which one element of each row is written": Drawn(
+        f"""{NOISY} {FIRST_OF_EACH} nines = ConstantOfShape <value = float[1] {{9.0}}> (high1)
+        y = ScatterElements <axis = 1> (r, first, nines)"""
+    ),
+    "noise of which the first of two columns is written": Drawn(
+        f"""{NOISY} pair_of = Constant <value_ints = [-1, 2, 2]> () u = Reshape (r, pair_of)
+        each1 = Concat <axis = 0> (d, columns, columns)
+        first = ConstantOfShape <value = int64[1] {{0}}> (each1)
+        nines = ConstantOfShape <value = float[1] {{9.0}}> (each1)
+        v = ScatterElements <axis = 2> (u, first, nines) y = Reshape (v, s)"""
     ),
     "noise of which all rows are taken": Drawn(
         f"""{NOISY} zeros = Constant <value_ints = [0, 0]> () two = Constant <value_ints = [2]> ()

@@ -71,9 +71,22 @@ def put_along(axes: rules.Axes) -> Rule:
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         (along,) = axes(step)
         written = [_same_index(step, i, 0, along) for i in (1, 2)]
-        return [rules.kept(step, 0, [along]), *written, *rules.others_free(step, 3)]
+        data = ByAxis(
+            range(step.rank(0)),
+            looks=[along],
+            ones=step.ones(0),
+            numbered=_longer_than(step, 1, along),
+        )
+        return [data, *written, *rules.others_free(step, 3)]
 
     return rule
+
+
+def _longer_than(step: Step, indices: int, along: int) -> list[int]:
+    """The dimensions of the first input of which indices may reach the first elements alone."""
+    sizes, chosen = step.dims[0] or (), step.dims[indices] or ()
+    pairs = enumerate(zip(sizes, chosen, strict=True))
+    return [axis for axis, (d, e) in pairs if axis != along and (d is None or d != e)]
 
 
 def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
