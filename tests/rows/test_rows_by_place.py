@@ -67,6 +67,18 @@ PAIRS = """two1 = Constant <value_ints = [2]> () pair_of = Concat <axis = 0> (d,
     unlike = Constant <value = float[1, 2] {1.0, 9.0}> () pairs = Expand (unlike, pair_of)
     many = Reshape (pairs, wide)"""
 """Two numbers for each row, one below the other: [2 * batch, 1]."""
+ONES_AND_NINES = """high1 = Concat <axis = 0> (d, columns)
+    ones = ConstantOfShape <value = float[1] {1.0}> (high1)
+    nines = ConstantOfShape <value = float[1] {9.0}> (high1)"""
+"""Two columns, each of one number for all rows."""
+BLOCKS = """four1 = Constant <value_ints = [4]> () high4 = Concat <axis = 0> (four1, d)
+    unlike = Constant <value = float[4, 1] {1.0, 2.0, 3.0, 4.0}> ()
+    apart4 = Expand (unlike, high4) flat = Constant <value_ints = [-1]> ()
+    blocks = Reshape (apart4, flat)"""
+"""Four numbers, each as often as there are rows: [4 * batch]."""
+HEADS = """two1 = Constant <value_ints = [2]> () heads = Concat <axis = 0> (d, two1, two1)
+    pair = Constant <value_ints = [-1, 2]> ()"""
+"""The shape [batch, 2, 2], and that of [2 * batch, 2]."""
 COMBINED = {
     "noise that is scaled by how many rows there are": Drawn(
         f"{NOISY} q = Div (r, n) y = Add (q, x)"
@@ -103,6 +115,24 @@ COMBINED = {
         f"""{NOISY} at_first = Constant <value = int64[1, 1] {{0}}> ()
         nine = Constant <value = float[1, 1] {{9.0}}> () zeros = ConstantOfShape (s)
         many = ScatterElements <axis = 1> (zeros, at_first, nine) q = Mul (r, many)
+        y = Add (q, x)"""
+    ),
+    "noise, and columns of other numbers that are joined along the rows": Drawn(
+        f"""{NOISY} {ONES_AND_NINES} both = SequenceConstruct (ones, nines, ones, nines)
+        many = ConcatFromSequence <axis = 0> (both) u = Reshape (r, wide) q = Mul (u, many)
+        z = Reshape (q, s) y = Add (z, x)""",
+        is_read_by_openvino=False,
+    ),
+    "noise, and a part of pairs that stand one below the other": Drawn(
+        f"""{NOISY} {PAIRS} parts = SplitToSequence <axis = 0> (many)
+        q = SequenceAt (parts, one) z = Mul (r, q) y = Add (z, x)""",
+        is_read_by_openvino=False,
+    ),
+    "noise, and numbers of four blocks that are read as columns": Drawn(
+        f"""{NOISY} {BLOCKS} z = Reshape (blocks, s) q = Mul (r, z) y = Add (q, x)"""
+    ),
+    "noise below each row's, and numbers of blocks of rows": Drawn(
+        f"""{NOISY} {BLOCKS} u = Reshape (r, flat) v = Mul (u, blocks) q = Reshape (v, s)
         y = Add (q, x)"""
     ),
     "noise beside the number of its row": Drawn(
@@ -559,6 +589,25 @@ ALIKE = {
         first = ConstantOfShape <value = int64[1] {{0}}> (each1)
         nines = ConstantOfShape <value = float[1] {{9.0}}> (each1)
         v = ScatterElements <axis = 2> (u, first, nines) y = Reshape (v, s)"""
+    ),
+    "noise, and columns of other numbers that are joined in each row": Drawn(
+        f"""{NOISY} {ONES_AND_NINES} both = SequenceConstruct (ones, nines, ones, nines)
+        many = ConcatFromSequence <axis = 1> (both) y = Mul (r, many)""",
+        is_read_by_openvino=False,
+    ),
+    "noise, and a column of several in a row": Drawn(
+        f"""{NOISY} {PAIRS} parts = SplitToSequence <axis = 1> (pairs)
+        q = SequenceAt (parts, one) y = Mul (r, q)""",
+        is_read_by_openvino=False,
+    ),
+    "noise, and a mask of each row that is repeated for its heads": Drawn(
+        f"""{NOISY} {HEADS} ones2 = Constant <value = float[1, 2] {{1.0, 9.0}}> ()
+        m = Expand (ones2, heads) n2 = Reshape (m, pair) u = Reshape (r, pair)
+        q = Mul (u, n2) y = Reshape (q, s)"""
+    ),
+    "noise, and one number that is repeated for blocks of rows": Drawn(
+        f"""{NOISY} {HEADS} twice1 = Mul (d, two1) whole = Concat <axis = 0> (twice1, two1)
+        m = Expand (half, whole) u = Reshape (r, pair) q = Mul (u, m) y = Reshape (q, s)"""
     ),
     "noise of which all rows are taken": Drawn(
         f"""{NOISY} zeros = Constant <value_ints = [0, 0]> () two = Constant <value_ints = [2]> ()

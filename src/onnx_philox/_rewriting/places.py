@@ -137,6 +137,26 @@ class Products:
             return None
         return self._name(above[0] // below[0], sorted((above[1] - below[1]).elements()))
 
+    def around(self, dimension: Dimension, name: str) -> list[tuple[Dimension, Dimension]]:
+        """All pairs (outer, inner) for which a dimension is outer * name * inner."""
+        rest = self.quotient((dimension,), (name,))
+        if rest is None:
+            return []
+        number, names = (rest, ()) if isinstance(rest, int) else self._factors[rest]
+        outer_numbers = [n for n in range(1, number + 1) if number % n == 0]
+        outer_names = {
+            chosen
+            for count in range(len(names) + 1)
+            for chosen in itertools.combinations(names, count)
+        }
+        found: list[tuple[Dimension, Dimension]] = []
+        for outer_number, chosen in itertools.product(outer_numbers, sorted(outer_names)):
+            outer = self._name(outer_number, chosen)
+            inner = self.quotient((rest,), (outer,))
+            if inner is not None:
+                found.append((outer, inner))
+        return found
+
     def _split(self, dimensions: Iterable[Dimension]) -> tuple[int, Counter[str]] | None:
         numbers, names = [1], Counter[str]()
         for d in dimensions:

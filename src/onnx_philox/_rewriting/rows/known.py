@@ -7,7 +7,7 @@ it, and which operator is to blame.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
@@ -23,7 +23,13 @@ class InPlace:
 
     axis: int
     outer: Dimension = 1
+    """None where nobody knows which factor it is."""
     inner: Dimension = 1
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether nobody knows which factor of the dimension it is."""
+        return self.outer is None
 
 
 class Rows(IntEnum):
@@ -80,6 +86,11 @@ class Knowledge:
     """Whether it may be another one for another batch, be it by the number of rows alone."""
     is_alike: bool = False
     """Whether a batch makes it longer and nothing else: each row has there what it has alone."""
+    stands: frozenset[InPlace] = frozenset()
+    """Of one that is alike, where a batch makes it longer, beside its places: each of them is true.
+
+    Along a dimension that is made of one element all are. Empty where nobody knows its shape.
+    """
     lines: frozenset[int] = frozenset()
     """Of `Rows.PART`, the dimensions along which each line has an element that depends on rows."""
 
@@ -95,7 +106,7 @@ class Knowledge:
 
     def counted(self) -> Knowledge:
         """The same of what the number of rows may make another one."""
-        return replace(self, is_of_batch=True, is_alike=False)
+        return replace(self, is_of_batch=True, is_alike=False, stands=frozenset())
 
     @property
     def is_by_place(self) -> bool:
@@ -195,7 +206,32 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
     elif all(value.rows is Rows.NONE for value in given):
         rows = Rows.NONE
     noise = frozenset[Hashable]().union(*(value.noise for value in given))
-    return Knowledge(places, rows, noise, None, resized, is_of_batch, is_alike)
+    stands = common_places(value.stands for value in given)
+    if stands is None:
+        is_alike, stands = False, frozenset()
+    return Knowledge(places, rows, noise, None, resized, is_of_batch, is_alike, stands)
+
+
+def common_places(values: Iterable[Collection[InPlace]]) -> frozenset[InPlace] | None:
+    """The places that values agree on, dimension by dimension; None where two of them do not.
+
+    Args:
+        values: The places of each, of which each is true; it may have none along a dimension.
+    """
+    common: dict[int, frozenset[InPlace]] = {}
+    for places in values:
+        for axis in {place.axis for place in places}:
+            own = frozenset(place for place in places if place.axis == axis)
+            before = common.get(axis, own)
+            if any(place.is_anywhere for place in own):
+                common[axis] = before
+            elif any(place.is_anywhere for place in before):
+                common[axis] = own
+            else:
+                common[axis] = before & own
+    if not all(common.values()):
+        return None
+    return frozenset[InPlace]().union(*common.values())
 
 
 def counted(
@@ -252,16 +288,17 @@ def slices_of(
     Raises:
         RowsMeetError: They are slices of rows, and there are draws among them.
     """
-    if not known.places:
+    if not known.places and not known.stands:
         return known
     if axis < 0 and not rank:
         # Nobody knows which dimension that is.
-        return lost(culprit, [known])
+        return lost(culprit, [known]) if known.places else known.counted()
     along = axis % rank if rank else axis
     if any(place.axis == along for place in known.places):
         return lost(culprit, [known])
-    places = (replace(p, axis=p.axis - 1) if p.axis > along else p for p in known.places)
-    return replace(known, places=frozenset(places), lines=frozenset())
+    if any(place.axis == along for place in known.stands):
+        known = known.counted()
+    return _with_axes(known, lambda axis: axis - 1 if axis > along else axis)
 
 
 def stacked_along(known: Knowledge, rank: int, axis: int) -> Knowledge:
@@ -273,5 +310,11 @@ def stacked_along(known: Knowledge, rank: int, axis: int) -> Knowledge:
         axis: The new dimension.
     """
     along = axis if axis >= 0 else axis + 1 + rank
-    places = (replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places)
-    return replace(known, places=frozenset(places), lines=frozenset())
+    return _with_axes(known, lambda axis: axis + 1 if axis >= along else axis)
+
+
+def _with_axes(known: Knowledge, number: Callable[[int], int]) -> Knowledge:
+    """The same knowledge, of a value whose dimensions have other numbers."""
+    places = frozenset(replace(place, axis=number(place.axis)) for place in known.places)
+    stands = frozenset(replace(place, axis=number(place.axis)) for place in known.stands)
+    return replace(known, places=places, stands=stands, lines=frozenset())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows.known import (
     FREE,
     OF_PLACES,
@@ -16,6 +17,7 @@ from onnx_philox._rewriting.rows.known import (
     Remedy,
     Rows,
     RowsMeetError,
+    common_places,
     each_own,
     lost,
 )
@@ -61,17 +63,19 @@ def apply(
         if resized is None:
             resized = _resizes(step, output, meeting)
         # A batch may make longer what is resized where it has no rows.
-        is_alike = is_of_batch and resized is None and _is_alike(rule, step, output, meeting)
-        return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
-    is_alike = False
+        made = Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch)
+        if not is_of_batch or resized is not None:
+            return made
+        standing = _standing_alike(rule, step, output, meeting)
+        return replace(made, is_alike=standing.changed is None, stands=standing.places)
+    standing = _LongerOutput()
     try:
         moves = _of_all(step, rule(step, output))
         pairs = zip(step.known, moves, strict=True)
         parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
         _check_own(step, moves)
-        changed = _changed(step, moves, output, meeting)
-        is_alike = changed is None
+        standing = _standing(step, moves, output, meeting)
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
     except IndexError:
@@ -82,12 +86,21 @@ def apply(
     resized = made.resized or resized
     if resized is None:
         resized = _resizes(step, output, meeting)
-    made = replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+    changed = standing.changed
+    of_rows = {place.axis for place in made.places}
+    stands = frozenset(place for place in standing.places if place.axis not in of_rows)
+    made = replace(
+        made,
+        resized=resized,
+        is_of_batch=is_of_batch,
+        is_alike=changed is None,
+        stands=stands,
+    )
     return made if changed is None else each_own(made, _blamed(step, changed))
 
 
 def _blamed(step: Step, index: int) -> Culprit:
-    """What is said of an input that `_changed` has found."""
+    """What is said of an input that `_standing` has found."""
     known = step.known[index]
     if known is None or known.is_of_batch:
         return step.by_place("makes of", index)
@@ -159,57 +172,95 @@ def has_size(
     return any(step.batch in (step.products.made_of(dims[axis]) or ()) for axis in there)
 
 
-def _is_alike(
+@dataclass(frozen=True)
+class _LongerOutput:
+    """Where a batch makes an output longer."""
+
+    places: frozenset[InPlace] = frozenset()
+    """Each of them is true."""
+    changed: int | None = None
+    """The first input by which a row may have something else there than it has alone."""
+
+
+def _standing_alike(
     rule: Rule,
     step: Step,
     output: int,
     meeting: Meeting,
-) -> bool:
-    """Whether a batch makes an output longer and nothing else."""
+) -> _LongerOutput:
+    """Where a batch makes an output longer; by its first input where nobody knows."""
     try:
         moves = _of_all(step, rule(step, output))
-        return _changed(step, moves, output, meeting) is None
+        return _standing(step, moves, output, meeting)
     except (UnclearError, IndexError):
-        return False
+        return _LongerOutput(changed=0)
 
 
-def _changed(
+def _standing(
     step: Step,
     moves: Sequence[Moves | None],
     output: int,
     meeting: Meeting,
-) -> int | None:
-    """The first input by which a row may have something else in the output than it has alone.
+) -> _LongerOutput:
+    """Where a batch makes an output longer, or which input makes it another one.
 
     What stands beside drawn elements, and is the inputs' rows, leaves these as they are. What has
     no batch along their dimension is the same for all rows, unless it has several numbers there.
     """
-    own: dict[int, set[int]] = {}
+    own: dict[int, frozenset[InPlace]] = {}
     along = _said_by_batch(step, moves, output)
     for index, (known, to) in enumerate(zip(step.known, moves, strict=True)):
         if known is None or to is UNREAD:
             continue
         if not known.is_of_batch:
-            own[index] = set()
+            own[index] = frozenset()
             continue
         is_apart = meeting is Meeting.SIDE_BY_SIDE and known.is_of_rows
         if to is None or not (known.is_alike or to.are_own_indices or is_apart):
-            return index
-        own[index] = set()
-        for place in _stands(step, index, known):
-            is_mixed = to.looks_along(place) or to.asks_where(place)
-            end = to.of(place)
-            if is_mixed or not isinstance(end, InPlace):
-                return index
-            own[index].add(end.axis)
+            return _LongerOutput(changed=index)
+        own[index] = frozenset()
+        for places in _stands(step, index, known):
+            if any(to.looks_along(place) or to.asks_where(place) for place in places):
+                return _LongerOutput(changed=index)
+            ends = _ends(to, places)
+            if not ends:
+                return _LongerOutput(changed=index)
+            own[index] |= ends
             # Of an unknown size that may be the batch's, `Knowledge.resized` says so.
-            if place in known.places or has_size(step, index, axes=[place.axis]):
-                along.add(end.axis)
-    for index, axes in own.items():
+            axis = places[0].axis
+            if not known.places.isdisjoint(places) or has_size(step, index, axes=[axis]):
+                along.update(end.axis for end in ends)
+        if common_places(own.values()) is None:
+            return _LongerOutput(changed=index)
+    for index, found in own.items():
         to = moves[index]
+        axes = {place.axis for place in found}
         if to is not None and any(map(to.reaches, along - axes)):
-            return index
-    return None
+            return _LongerOutput(changed=index)
+    return _LongerOutput(_whole(step, step.made[output], common_places(own.values())))
+
+
+def _ends(to: Moves, places: Sequence[InPlace]) -> frozenset[InPlace]:
+    """Where an output has what stands in those places of an input, each of which is true.
+
+    Raises:
+        UnclearError: Nobody knows of any of them.
+    """
+    ends = set()
+    unclear = None
+    for place in places:
+        # Of an unknown size it may be the batch's own.
+        asked = InPlace(place.axis) if place.is_anywhere else place
+        try:
+            end = to.of(asked)
+        except UnclearError as error:
+            unclear = error
+            continue
+        if isinstance(end, InPlace):
+            ends.add(InPlace(end.axis, None, None) if place.is_anywhere else end)
+    if unclear is not None and not ends:
+        raise unclear
+    return frozenset(ends)
 
 
 def _said_by_batch(step: Step, moves: Sequence[Moves | None], output: int) -> set[int]:
@@ -222,15 +273,35 @@ def _said_by_batch(step: Step, moves: Sequence[Moves | None], output: int) -> se
     return {axis for axis, d in enumerate(dims) if step.batch in (made_of(d) or ())}
 
 
-def _stands(step: Step, index: int, known: Knowledge) -> list[InPlace]:
-    """Where an input has the batch, or as many elements as the batch says.
+def _stands(step: Step, index: int, known: Knowledge) -> list[list[InPlace]]:
+    """Where an input has the batch, or as many elements as the batch says, by dimensions.
 
     Raises:
         UnclearError: Nobody knows how many dimensions it has.
     """
-    axes = {place.axis for place in known.places}
-    beside = [place for place in step.may_stand(index) if place.axis not in axes]
-    return [*known.places, *beside]
+    step.rank(index)
+    stands = _whole(step, step.dims[index], [*known.places, *known.stands])
+    axes = sorted({place.axis for place in stands})
+    return [[place for place in stands if place.axis == axis] for axis in axes]
+
+
+def _whole(
+    step: Step,
+    dims: Dimensions | None,
+    places: Collection[InPlace] | None,
+) -> frozenset[InPlace]:
+    """Those places, and all of each other dimension of a shape that may be as long as the batch.
+
+    Along these it is made of one element, as far as anybody knows.
+    """
+    found = set(places or ())
+    axes = {place.axis for place in found}
+    for axis, dimension in enumerate(dims or ()):
+        if axis in axes or not step.may_have_batch((dimension,)):
+            continue
+        around = step.products.around(dimension, step.batch)
+        found.update(InPlace(axis, outer, inner) for outer, inner in around or [(None, None)])
+    return frozenset(found)
 
 
 def together(

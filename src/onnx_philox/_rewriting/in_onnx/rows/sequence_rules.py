@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows import moves
 from onnx_philox._rewriting.rows.known import (
     FREE,
@@ -51,10 +52,13 @@ def _parted(step: Step, deed: str) -> Knowledge:
     """The parts of a tensor."""
     known = step.known[0] or FREE
     rank = len(step.dims[0] or ())
-    element = slices_of(known, rank, step.number("axis", 0), step.culprit(deed))
+    axis = step.number("axis", 0)
+    element = slices_of(known, rank, axis, step.culprit(deed))
+    if known.is_of_batch and not known.is_placed and _may_stand(step, known, step.dims[0], axis):
+        element = element.counted()
     has_size = step.has(1) or step.number("keepdims", 1) != 0
     if has_size and element.lost is None:
-        element = replace(known, lines=frozenset())
+        element = replace(element, places=known.places, lines=frozenset())
     axes_of_rows = {place.axis for place in known.places}
     if element.resized is None and moves.has_size(step, 0, but=axes_of_rows):
         culprit = step.culprit("parts a dimension that is as long as the number of rows says")
@@ -65,9 +69,11 @@ def _parted(step: Step, deed: str) -> Knowledge:
 def _joined(step: Step, _: str) -> Knowledge:
     """All tensors of a sequence, one behind the other."""
     known = step.known[0] or FREE
-    if not known.places:
-        return known
     axis = step.number("axis", 0)
+    if not known.places:
+        is_longer = not step.number("new_axis", 0) and _may_stand(step, known, step.made[0], axis)
+        # How many come before a row's element then depends on the batch.
+        return known.counted() if known.is_of_batch and is_longer else known
     rank = len(step.made[0] or ())
     culprit = step.culprit("puts rows of several tensors one behind the other")
     if axis < 0 and not rank:
@@ -78,6 +84,16 @@ def _joined(step: Step, _: str) -> Knowledge:
     if any(place.axis == along for place in known.places):
         return lost(culprit, [known])
     return known
+
+
+def _may_stand(step: Step, known: Knowledge, dims: Dimensions | None, axis: int) -> bool:
+    """Whether a tensor may have as many elements as the batch says along a dimension."""
+    if dims is None or axis not in range(-len(dims), len(dims)):
+        return True
+    along = axis % len(dims)
+    if known.stands:
+        return any(place.axis == along for place in known.stands)
+    return step.may_have_batch((dims[along],))
 
 
 def _by_numbers(step: Step, index: int, known: Knowledge) -> Knowledge:
