@@ -323,11 +323,57 @@ def test_what_moves_rows_is_refused(name: str) -> None:
 
 # -- What leaves them in place ---------------------------------------------------------------------
 
+
+def column_shape(x: ov.Output) -> ov.Node:
+    """[batch, 1], of which OpenVINO knows symbols, but no bounds."""
+    return opset8.concat([sizes(x, 0), ints(1)], 0)
+
+
+def ones_of_an_if(x: ov.Output) -> ov.Node:
+    """x [batch, 4] and as many ones, which a branch makes of their shape."""
+    node = opset8.if_op(opset8.constant(np.array(True)).output(0))
+    given, ends = [], []
+    for number in (1, 2):
+        shape = opset8.parameter([2], np.int64)
+        given.append(shape)
+        ends.append(opset8.result(opset8.broadcast(opset8.constant(np.float32(number)), shape)))
+    node.set_then_body(ov.Model([ends[0]], [given[0]], "then"))
+    node.set_else_body(ov.Model([ends[1]], [given[1]], "else"))
+    node.set_input(column_shape(x).output(0), *given)
+    return opset8.add(x, node.set_output(*ends))
+
+
+def ones_of_a_loop(x: ov.Output) -> ov.Node:
+    """x [batch, 4] and as many ones, which a Loop makes of their shape."""
+    shape = opset8.parameter([2], np.int64)
+    end = opset8.result(opset8.broadcast(opset8.constant(np.float32(1)), shape))
+    goes_on = opset8.result(opset8.constant(np.array(True)))
+    node = opset8.loop(opset8.constant(1), opset8.constant(np.array(True)))
+    node.set_function(ov.Model([end, goes_on], [shape], "body"))
+    node.set_special_body_ports([-1, 1])
+    node.set_invariant_input(shape, column_shape(x).output(0))
+    return opset8.add(x, node.get_iter_value(end.output(0), -1))
+
+
+def columns_below_each_other(x: ov.Output) -> ov.Node:
+    """[2 * batch, 1]: a number as often as there are rows, and then another one."""
+    numbers = opset8.constant(np.array([[1], [100]], np.float32))
+    number, shape = opset8.parameter([1, 1], np.float32), opset8.parameter([2], np.int64)
+    end = opset8.result(opset8.broadcast(number, shape))
+    node = opset8.tensor_iterator()
+    node.set_body(ov.Model([end], [number, shape], "body"))
+    node.set_sliced_input(number, numbers.output(0), 0, 1, 1, -1, 0)
+    node.set_invariant_input(shape, column_shape(x).output(0))
+    return node.get_concatenated_slices(end.output(0), 0, 1, 1, -1, 0)
+
+
 IN_PLACE: dict[str, tuple[Between, list[int]]] = {
     "shuffled along another dimension": (
         lambda x: opset8.shuffle_channels(x, 1, 2),
         [-1, 4, 2, 2],
     ),
+    "with ones of a shape that a branch is given": (ones_of_an_if, [-1, 4]),
+    "with ones of a shape that a Loop is given": (ones_of_a_loop, [-1, 4]),
     "shuffled, the batch second": (lambda x: opset8.shuffle_channels(x, 0, 2), [4, -1, 2, 2]),
     "rolled along another dimension": (lambda x: opset8.roll(x, ints(1), ints(-1)), [-1, 8]),
     "depth to space": (lambda x: opset8.depth_to_space(x, "blocks_first", 2), [-1, 4, 4, 4]),
@@ -506,6 +552,14 @@ def as_often_as_values_say(x: ov.Output) -> ov.Node:
     return opset8.add(loop.get_iter_value(doubled.output(0), -1), x)
 
 
+def noise_by_columns(x: ov.Output) -> ov.Node:
+    """Noise of each row, beside the columns that a TensorIterator puts below each other."""
+    noise = opset8.reshape(uniform(opset8.concat([sizes(x, 0), ints(2)], 0)), ints(-1, 1), False)
+    many = opset8.multiply(noise, columns_below_each_other(x))
+    pairs = opset8.reshape(many, opset8.concat([sizes(x, 0), ints(2)], 0), False)
+    return opset8.add(x, opset8.reduce_sum(pairs, ints(1), True))
+
+
 def stored_noise() -> ov.Model:
     """The padded noise of the run before, and x."""
     x = parameter("x", [-1, 4])
@@ -533,6 +587,10 @@ DEPENDING: dict[str, tuple[Callable[[], ov.Model], str]] = {
     "noise in a TensorIterator that runs as often as values of all rows say": (
         lambda: of_rows(as_often_as_values_say),
         r"\(TensorIterator\) runs its body as often as is said by '.*', numbers that depend on how",
+    ),
+    "noise and columns that a TensorIterator puts below each other": (
+        lambda: of_rows(noise_by_columns),
+        r"\(Multiply\) combines them with '.*', numbers that depend on how many rows there are",
     ),
     "noise and the number of rows, as an output": (
         lambda: of_rows(padded_noise),

@@ -353,6 +353,9 @@ class RowWalk(Followed[ov.Output]):
         along = axis if dims is None or axis >= 0 else axis + len(dims)
         if any(place.axis == along for place in known.places):
             return lost(culprit, [known])
+        if known.is_of_batch and not known.is_placed and self._has_batch(value, axis):
+            # How many slices come before a row's element then depends on the batch.
+            known = known.counted()
         return replace(known, lines=frozenset())
 
 

@@ -77,10 +77,13 @@ def hand_over(source: ov.Output, target: ov.Output) -> None:
     """Says that a tensor has the numbers of another one."""
     given = source.get_tensor()
     own = target.get_tensor()
-    if is_small(source) and given.get_value_symbol():
+    if not is_small(source) or not given.get_value_symbol():
+        return
+    # A tensor may have symbols, but no bounds.
+    if bounds(source) is not None:
         own.set_lower_value(given.get_lower_value())
         own.set_upper_value(given.get_upper_value())
-        own.set_value_symbol(given.get_value_symbol())
+    own.set_value_symbol(given.get_value_symbol())
 
 
 def known_numbers(value: ov.Output) -> NDArray[Any] | None:
