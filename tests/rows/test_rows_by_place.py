@@ -40,10 +40,13 @@ class Drawn:
     opset: int = 20
     dims: str = "a, b"
     """Those of y."""
+    inputs: str = ""
+    """More of them, behind x."""
 
     @property
     def model(self) -> onnx.ModelProto:
-        graph = f"g (float[batch, 4] x) => ({self.kind}[{self.dims}] y) {{ {SIZES} {self.body} }}"
+        inputs = f"float[batch, 4] x{self.inputs}"
+        graph = f"g ({inputs}) => ({self.kind}[{self.dims}] y) {{ {SIZES} {self.body} }}"
         return parse(f"{graph} {self.function}", self.opset)
 
 
@@ -676,6 +679,13 @@ SENTENCES = {
         "their order. Make these numbers an input of the model, or draw by the place, so that a "
         "row's numbers depend on its batch, with per_row=['r'], or rewrite the model with one "
         "state for the whole batch.",
+    ),
+    "an input that may be as long as the batch": (
+        Drawn(f"{NOISY} q = Mul (r, scale) y = Add (q, x)", inputs=", float[M, 1] scale"),
+        "'q' (Mul) makes of 'scale', which has no batch, but may hold a number for each of several "
+        "rows, along 'M'. Make this dimension of the input 1, or give it the batch's name, or draw "
+        "by the place, so that a row's numbers depend on its batch, with per_row=['r'], or rewrite "
+        "the model with one state for the whole batch.",
     ),
     # To name it would say that its first dimension is the batch, which it is not.
     "a multiple of the batch": (

@@ -48,6 +48,7 @@ class Remedy(Enum):
 
     ORDER = "Put the rows into another order outside of the model (sort on the host)"
     NUMBERS = "Make these numbers an input of the model"
+    LENGTH = "Make this dimension of the input 1, or give it the batch's name"
     SIZE = "Make this size a constant, or that of an input"
 
 

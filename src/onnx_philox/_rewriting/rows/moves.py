@@ -96,14 +96,17 @@ def apply(
         is_alike=changed is None,
         stands=stands,
     )
-    return made if changed is None else each_own(made, _blamed(step, changed))
+    return made if changed is None else each_own(made, _blamed(step, changed, standing.length))
 
 
-def _blamed(step: Step, index: int) -> Culprit:
+def _blamed(step: Step, index: int, length: str) -> Culprit:
     """What is said of an input that `_standing` has found."""
     known = step.known[index]
     if known is None or known.is_of_batch:
         return step.by_place("makes of", index)
+    if length:
+        deed = f"makes of {step.called(index)}, {OF_PLACES}, along {length!r}"
+        return step.culprit(deed, Remedy.LENGTH)
     return step.culprit(f"makes of {step.called(index)}, {OF_PLACES}", Remedy.NUMBERS)
 
 
@@ -180,6 +183,8 @@ class _LongerOutput:
     """Each of them is true."""
     changed: int | None = None
     """The first input by which a row may have something else there than it has alone."""
+    length: str = ""
+    """The dimension of an input of the model that may be as long as the batch, if that is why."""
 
 
 def _standing_alike(
@@ -236,8 +241,18 @@ def _standing(
         to = moves[index]
         axes = {place.axis for place in found}
         if to is not None and any(map(to.reaches, along - axes)):
-            return _LongerOutput(changed=index)
+            return _LongerOutput(changed=index, length=_length(step, index, to, along - axes))
     return _LongerOutput(_whole(step, step.made[output], common_places(own.values())))
+
+
+def _length(step: Step, index: int, to: Moves, axes: Collection[int]) -> str:
+    """The dimension of an input of the model that an operand has along some of an output."""
+    for axis, dimension in enumerate(step.dims[index] or ()):
+        end = to.of(InPlace(axis))
+        is_there = isinstance(end, InPlace) and end.axis in axes
+        if is_there and isinstance(dimension, str) and dimension in step.products.names:
+            return dimension
+    return ""
 
 
 def _ends(to: Moves, places: Sequence[InPlace]) -> frozenset[InPlace]:
