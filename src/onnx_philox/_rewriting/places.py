@@ -9,7 +9,7 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 
 Dimension = int | str | None
 """A number, a name, or None where neither is known."""
@@ -143,7 +143,8 @@ class Products:
         if rest is None:
             return []
         number, names = (rest, ()) if isinstance(rest, int) else self._factors[rest]
-        outer_numbers = [n for n in range(1, number + 1) if number % n == 0]
+        lesser = [n for n in range(1, isqrt(number) + 1) if number % n == 0]
+        outer_numbers = sorted({*lesser, *(number // n for n in lesser)})
         outer_names = {
             chosen
             for count in range(len(names) + 1)
