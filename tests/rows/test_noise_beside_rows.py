@@ -42,6 +42,13 @@ def filled(name: str, *shape: int) -> str:
 
 SQUARE = filled("k", 4, 4)
 RECURRENT = filled("k", 1, 4, 4)
+SUMMED = f"{IN_CHANNELS} {filled('sum', 8, 4)} sums = MatMul (c, sum)"
+"""[batch, 4], each of them a sum of noise and of the row."""
+MASK = """bits = Constant <value_ints = [1, 1, 1, 0]> () flat = Cast <to = 9> (bits)
+    n = Shape <start = 0, end = 1> (x) shape = Concat <axis = 0> (n, four)
+    mask = Expand (flat, shape)"""
+NUMBERED = """places = Constant <value_ints = [0, 1, 2, 3]> () shape = Shape (x)
+    index = Expand (places, shape)"""
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,27 @@ APART = {
     "one of several in time, and a product": Mixed(
         f"""{IN_TIME} q = Gather <axis = 1> (c, zeroth) {SQUARE} h = MatMul (q, k) {TURNED}"""
     ),
+    "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) {TURNED}", rank=2),
+    "a choice by a mask, of sums and of noise": Mixed(
+        f"{MASK} {SUMMED} more = RandomNormalLike (x) h = Where (mask, sums, more) {TURNED}",
+        rank=2,
+    ),
+    "a choice of two that have both": Mixed(
+        f"""{MASK} {IN_CHANNELS} d = Concat <axis = 1> (x, r)
+        both = Concat <axis = 1> (mask, mask) q = Where (both, c, d) {filled("k", 8, 4)}
+        h = MatMul (q, k) {TURNED}""",
+        rank=2,
+    ),
+    "sums, and noise that is written over them": Mixed(
+        f"""{SUMMED} {NUMBERED} more = RandomNormalLike (x)
+        h = ScatterElements <axis = 1> (sums, index, more) {TURNED}""",
+        rank=2,
+    ),
+    "noise that sums pick": Mixed(
+        f"""{SUMMED} s = Sigmoid (sums) n = Round (s) index = Cast <to = 7> (n)
+        more = RandomNormalLike (x) h = GatherElements <axis = 1> (more, index) {TURNED}""",
+        rank=2,
+    ),
 }
 """Some elements of what is turned round are of noise alone."""
 
@@ -173,6 +201,15 @@ TOGETHER = {
         f"""{IN_TIME} {RECURRENT} t = Transpose <perm = [1, 0, 2]> (c)
         q, last = RNN <hidden_size = 4> (t, k, k) h = Identity (last) {TURNED_BATCH_SECOND}""",
         is_read_by_openvino=False,
+    ),
+    "a choice by a mask, of sums": Mixed(
+        f"{MASK} {SUMMED} h = Where (mask, sums, x) {TURNED}", rank=2
+    ),
+    "a choice by rows": Mixed(
+        f"zero = Sub (ones, ones) is = Greater (x, zero) h = Where (is, r, x) {TURNED}", rank=2
+    ),
+    "a choice by noise": Mixed(
+        f"zero = Sub (ones, ones) is = Greater (r, zero) h = Where (is, x, zero) {TURNED}", rank=2
     ),
     "an attention": Mixed(
         f"""{IN_TIME} h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c) {TURNED}""",

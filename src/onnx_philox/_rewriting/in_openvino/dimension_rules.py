@@ -443,7 +443,9 @@ _DEEDS = {
 
 def meeting_of(kind: str) -> Meeting:
     """How an operator makes its output's elements of its inputs."""
-    return Meeting.ELEMENTWISE if kind in ELEMENTWISE else rules.meeting_of(kind, RULES[kind])
+    meeting = rules.meeting_of(kind, RULES[kind])
+    is_elementwise = meeting is Meeting.OTHER and kind in ELEMENTWISE
+    return Meeting.ELEMENTWISE if is_elementwise else meeting
 
 
 def deed_of(kind: str, name: str) -> str:

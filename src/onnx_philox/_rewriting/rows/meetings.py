@@ -20,6 +20,9 @@ class Meeting(Enum):
     ELEMENTWISE = "each of one of each input: here draws meet rows"
     SUMS = "each of many of each input"
     SIDE_BY_SIDE = "each of one of one input"
+    CHOICE = "each of one of two inputs, as the first says"
+    PICKED = "each of one of the first input, at a place that others say"
+    WRITTEN = "each of one of the first or of the last input, as those between them say"
     OTHER = "any other way: an input may say only where to look in another"
 
 
@@ -31,15 +34,24 @@ class Part:
     moves: Moves
 
 
-SUMS = frozenset(
-    """
+_SUMS = """
     Attention CausalConvWithState Conv ConvInteger ConvTranspose Convolution ConvolutionBackpropData
     DeformConv DeformableConvolution Einsum FusedMatMul GRU GRUCell GRUSequence Gemm
     LSTM LSTMCell LSTMSequence LinearAttention MatMul MatMulInteger QLinearConv QLinearMatMul RNN
     RNNCell RNNSequence ScaledDotProductAttention
-    """.split()  # noqa: SIM905
-)
-"""Those operators, of ONNX and of OpenVINO, but for convolutions of groups of channels."""
+"""
+_PICKED = "Gather GatherElements GatherND GridSample"
+_WRITTEN = "Scatter ScatterElements ScatterElementsUpdate ScatterND ScatterNDUpdate ScatterUpdate"
+MEETINGS: dict[str, Meeting] = {
+    **dict.fromkeys(_SUMS.split(), Meeting.SUMS),
+    "Concat": Meeting.SIDE_BY_SIDE,
+    **dict.fromkeys(("Where", "Select"), Meeting.CHOICE),
+    **dict.fromkeys(_PICKED.split(), Meeting.PICKED),
+    **dict.fromkeys(_WRITTEN.split(), Meeting.WRITTEN),
+}
+"""Those of operators of ONNX and of OpenVINO, but for convolutions of groups of channels."""
+BROADCAST = (Meeting.ELEMENTWISE, Meeting.CHOICE)
+"""The inputs are broadcast to each other."""
 
 
 def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
@@ -52,11 +64,33 @@ def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
         is_sum_of_lines = any(_sums_lines(part) for part in parts)
         return Rows.SURE if rows is Rows.PART and is_sum_of_lines else rows
     if meeting is Meeting.SIDE_BY_SIDE:
-        are_sure = all(part.known.rows is Rows.SURE for part in parts)
-        return rows if are_sure else min(rows, Rows.PART)
+        return _of_one_of(parts)
+    if meeting is Meeting.CHOICE:
+        alternatives = _alternatives(parts)
+        return _of_one_of(alternatives) if alternatives else rows
+    if meeting is Meeting.WRITTEN:
+        return max(_of_one_of([parts[0], parts[-1]]), min(rows, Rows.MAYBE))
+    if meeting is Meeting.PICKED:
+        # What says where to look may be of rows, and what is there of noise alone.
+        return max(min(of_drawn), min(rows, Rows.MAYBE))
     if meeting is Meeting.OTHER:
         return max(*of_drawn, min(rows, Rows.MAYBE))
     return rows
+
+
+def _of_one_of(parts: Sequence[Part]) -> Rows:
+    """The same where each element is one of one of these inputs."""
+    rows = max(part.known.rows for part in parts)
+    are_sure = all(part.known.rows is Rows.SURE for part in parts)
+    return rows if are_sure else min(rows, Rows.PART)
+
+
+def _alternatives(parts: Sequence[Part]) -> Sequence[Part]:
+    """The inputs of which a choice gives the elements, where noise among them may stay noise."""
+    condition, *alternatives = parts
+    is_by_row = condition.known.rows is Rows.SURE
+    has_noise = any(part.known.noise for part in alternatives)
+    return alternatives if has_noise and not is_by_row else ()
 
 
 def _sums_lines(part: Part) -> bool:
@@ -68,7 +102,14 @@ def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:
     """The dimensions of the output along which each line has an element that depends on rows."""
     if meeting is Meeting.SIDE_BY_SIDE:
         return _lines_of_joined(parts)
-    if meeting is Meeting.OTHER:
+    if meeting is Meeting.CHOICE:
+        parts = [part for part in parts[1:] if part.known.rows is not Rows.SURE]
+        # Of two it may take the elements of noise alone.
+        if len(parts) > 1:
+            return frozenset()
+    if meeting is Meeting.WRITTEN:
+        return frozenset()
+    if meeting in (Meeting.PICKED, Meeting.OTHER):
         placed = [part for part in parts if part.known.is_placed]
         if len(placed) > 1 or not _keeps_elements(placed[0].moves):
             return frozenset()
@@ -96,7 +137,9 @@ def _lines_of_joined(parts: Sequence[Part]) -> frozenset[int]:
     return frozenset(found)
 
 
-def meets_rows(parts: Sequence[Part]) -> bool:
+def meets_rows(parts: Sequence[Part], meeting: Meeting) -> bool:
     """Whether an operand that surely depends on rows of the inputs meets another."""
     sure = [part for part in parts if part.known.rows is Rows.SURE and part.known.places]
-    return len(parts) > 1 and bool(sure)
+    if meeting is Meeting.CHOICE and _alternatives(parts):
+        return len(sure) == len(parts) - 1
+    return meeting in BROADCAST and len(parts) > 1 and bool(sure)

@@ -22,6 +22,7 @@ from onnx_philox._rewriting.rows.known import (
     lost,
 )
 from onnx_philox._rewriting.rows.meetings import (
+    BROADCAST,
     Meeting,
     Part,
     lines_of,
@@ -143,7 +144,7 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
     ]
     if dims is not None and not new:
         return None
-    if meeting is Meeting.ELEMENTWISE:
+    if meeting in BROADCAST:
         behind = [len(dims or ()) - axis for axis in new]
         of_batch = any(has_size(step, i, axes=[-n for n in behind]) for i in range(len(step.dims)))
     else:
@@ -366,7 +367,7 @@ def together(
     noise = _noise(step, parts, found, kept)
     rows = rows_of(parts, meeting)
     lines = lines_of(parts, meeting) if rows is Rows.PART else frozenset[int]()
-    if meeting is Meeting.ELEMENTWISE and meets_rows(parts):
+    if meets_rows(parts, meeting):
         noise = frozenset()
     if moved is None and _may_grow(step, parts, kept, output):
         moved = step.culprit("may make several rows of one")

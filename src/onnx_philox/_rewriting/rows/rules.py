@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows.known import RowsMeetError
-from onnx_philox._rewriting.rows.meetings import SUMS, Meeting
+from onnx_philox._rewriting.rows.meetings import MEETINGS, Meeting
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
@@ -488,8 +488,6 @@ def nowhere(step: Step, _: int) -> Sequence[Moves | None]:
 
 def meeting_of(kind: str, rule: Rule) -> Meeting:
     """How an operator, of ONNX or of OpenVINO, makes its output's elements of its inputs."""
-    if rule in (elementwise, compared):
-        return Meeting.ELEMENTWISE
-    if kind in SUMS:
-        return Meeting.SUMS
-    return Meeting.SIDE_BY_SIDE if kind == "Concat" else Meeting.OTHER
+    if kind in MEETINGS:
+        return MEETINGS[kind]
+    return Meeting.ELEMENTWISE if rule in (elementwise, compared) else Meeting.OTHER
