@@ -58,11 +58,14 @@ class Mixed:
     body: str
     is_read_by_openvino: bool = True
     rank: int = 3
+    more: str = ""
+    """More inputs than x."""
 
     @property
     def model(self) -> onnx.ModelProto:
         dims = ", ".join("abc"[: self.rank])
-        graph = f"g (float[batch, 4] x) => (float[{dims}] y) {{ {NUMBERS} {self.body} }}"
+        inputs = f"float[batch, 4] x {self.more}"
+        graph = f"g ({inputs}) => (float[{dims}] y) {{ {NUMBERS} {self.body} }}"
         return parse(graph, 23)
 
 
@@ -130,6 +133,17 @@ APART = {
     ),
     "one of several in time, and a product": Mixed(
         f"""{IN_TIME} q = Gather <axis = 1> (c, zeroth) {SQUARE} h = MatMul (q, k) {TURNED}"""
+    ),
+    "a product over noise and no rows": Mixed(
+        f"""e = Slice (x, zeroth, zeroth, one) c = Concat <axis = 1> (r, e) {SQUARE}
+        h = MatMul (c, k) {TURNED}""",
+        rank=2,
+    ),
+    "an attention to rows of before, of which there may be none": Mixed(
+        f"""u = Unsqueeze (r, one) c = Concat <axis = 1> (past, u)
+        t = Transpose <perm = [0, 2, 1]> (c) s = MatMul (u, t) p = Softmax (s)
+        h = MatMul (p, c) {TURNED}""",
+        more=", float[batch, before, 4] past",
     ),
     "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) {TURNED}", rank=2),
     "a choice by a mask, of sums and of noise": Mixed(
@@ -201,6 +215,11 @@ TOGETHER = {
         f"""{IN_TIME} {RECURRENT} t = Transpose <perm = [1, 0, 2]> (c)
         q, last = RNN <hidden_size = 4> (t, k, k) h = Identity (last) {TURNED_BATCH_SECOND}""",
         is_read_by_openvino=False,
+    ),
+    "an attention to rows of before, and one of now": Mixed(
+        f"""{IN_TIME} d = Concat <axis = 1> (past, c) t = Transpose <perm = [0, 2, 1]> (d)
+        s = MatMul (u, t) p = Softmax (s) h = MatMul (p, d) {TURNED}""",
+        more=", float[batch, before, 4] past",
     ),
     "a choice by a mask, of sums": Mixed(
         f"{MASK} {SUMMED} h = Where (mask, sums, x) {TURNED}", rank=2

@@ -130,11 +130,21 @@ def _lines_of_joined(parts: Sequence[Part]) -> frozenset[int]:
     """The same of inputs that stand end to end."""
     found = set()
     for axis in range(max(len(part.moves.to) for part in parts if isinstance(part.moves, ByAxis))):
-        is_along = parts[0].moves.of(InPlace(axis)) is MOVED
-        has_rows = [p.known.rows is Rows.SURE or axis in p.known.lines for p in parts]
-        if any(has_rows) if is_along else all(has_rows):
+        if parts[0].moves.of(InPlace(axis)) is MOVED:
+            has_line = any(_has_line(part, axis, is_filled=False) for part in parts)
+        else:
+            has_line = all(_has_line(part, axis, is_filled=True) for part in parts)
+        if has_line:
             found.add(axis)
     return frozenset(found)
+
+
+def _has_line(part: Part, axis: int, *, is_filled: bool) -> bool:
+    """Whether each line of an input has such an element; `is_filled` where none is empty."""
+    if axis in part.known.lines:
+        return True
+    may_be_empty = isinstance(part.moves, ByAxis) and axis in part.moves.may_be_empty
+    return part.known.rows is Rows.SURE and (is_filled or not may_be_empty)
 
 
 def meets_rows(parts: Sequence[Part], meeting: Meeting) -> bool:

@@ -287,7 +287,9 @@ def joined(axes: Axes, *, is_new: bool = False) -> Rule:
             else:
                 is_cut = len(there) > 1
                 to = [MOVED if axis == along and is_cut else axis for axis in ranks]
-            moves.append(ByAxis(to))
+            sizes = enumerate(step.dims[index] or ())
+            empty = [axis for axis, size in sizes if not isinstance(size, int) or size < 1]
+            moves.append(ByAxis(to, may_be_empty=empty))
         return moves
 
     return rule

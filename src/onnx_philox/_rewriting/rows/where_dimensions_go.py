@@ -61,6 +61,8 @@ class ByAxis:
     """Those along which what becomes of an element depends on its index."""
     are_own_indices: bool = False
     """See `Moves`."""
+    may_be_empty: Collection[int] = ()
+    """Of inputs end to end, the dimensions of the input that may have no element."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""
