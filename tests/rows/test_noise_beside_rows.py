@@ -145,6 +145,12 @@ APART = {
         h = MatMul (p, c) {TURNED}""",
         more=", float[batch, before, 4] past",
     ),
+    "a sum of all before, and a product": Mixed(
+        f"""total = ReduceSum (x, one) c = Concat <axis = 1> (r, total)
+        ax = Squeeze (one) s = CumSum <exclusive = 1> (c, ax) {filled("k", 5, 4)}
+        h = MatMul (s, k) {TURNED}""",
+        rank=2,
+    ),
     "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) {TURNED}", rank=2),
     "a choice by a mask, of sums and of noise": Mixed(
         f"{MASK} {SUMMED} more = RandomNormalLike (x) h = Where (mask, sums, more) {TURNED}",
@@ -220,6 +226,11 @@ TOGETHER = {
         f"""{IN_TIME} d = Concat <axis = 1> (past, c) t = Transpose <perm = [0, 2, 1]> (d)
         s = MatMul (u, t) p = Softmax (s) h = MatMul (p, d) {TURNED}""",
         more=", float[batch, before, 4] past",
+    ),
+    "a sum of all so far, and a product": Mixed(
+        f"""{IN_CHANNELS} ax = Squeeze (one) s = CumSum (c, ax) {filled("k", 8, 4)}
+        h = MatMul (s, k) {TURNED}""",
+        rank=2,
     ),
     "a choice by a mask, of sums": Mixed(
         f"{MASK} {SUMMED} h = Where (mask, sums, x) {TURNED}", rank=2

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import index_rules, rules
+from onnx_philox._rewriting.rows import gap_rules, index_rules, rules
 from onnx_philox._rewriting.rows.meetings import Meeting
 from onnx_philox._rewriting.rows.moves import REORDERS
 from onnx_philox._rewriting.rows.step import Rule, Step
@@ -369,7 +369,7 @@ RULES: dict[str, Rule] = {
     **_named("Eye Range ShapeOf", rules.size_alone),
     **_named("NonMaxSuppression NonZero Unique", rules.nowhere),
     **_named("LogSoftmax Softmax SoftMax", rules.looking(_softmax_axes)),
-    **_named("CumSum", rules.looking(_axis_given(1))),
+    "CumSum": gap_rules.cumulated(_axis_given(1)),
     **_named("MVN NormalizeL2", rules.looking(_axis_given(1))),
     "LRN": rules.looking(_axis_given(1)),
     "BatchNormInference": _batch_norm,

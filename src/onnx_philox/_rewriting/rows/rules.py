@@ -147,7 +147,7 @@ def of_each(step: Step, _: int) -> Sequence[Moves | None]:
 
 
 def looking(axes: Axes) -> Rule:
-    """All dimensions stay, but some are looked along: a Softmax, a cumulative sum."""
+    """All dimensions stay, but some are looked along, as by a Softmax."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         return [kept(step, 0, axes(step)), *others_free(step, 1)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
-from onnx_philox._rewriting.rows import index_rules, rules
+from onnx_philox._rewriting.rows import gap_rules, index_rules, rules
 from onnx_philox._rewriting.rows.moves import REORDERS
 from onnx_philox._rewriting.rows.step import Rule
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED
@@ -59,7 +59,7 @@ RULES: dict[str, Rule] = {
     **_named("LpNormalization", rules.looking(rules.axis_said(-1))),
     "LRN": rules.looking(node_rules.channels),
     "MeanVarianceNormalization": rules.looking(node_rules.mvn_axes),
-    **_named("CumProd CumSum", rules.looking(rules.axis_given(1))),
+    **_named("CumProd CumSum", gap_rules.cumulated(rules.axis_given(1))),
     "DynamicQuantizeLinear": rules.normalised(rules.all_axes, None),
     "BatchNormalization": rules.normalised(node_rules.batch_norm_axes, 1),
     "InstanceNormalization": rules.normalised(rules.spatial_axes, 1),
