@@ -147,7 +147,7 @@ APART = {
     ),
     "a sum of all before, and a product": Mixed(
         f"""total = ReduceSum (x, one) c = Concat <axis = 1> (r, total)
-        ax = Squeeze (one) s = CumSum <exclusive = 1> (c, ax) {filled("k", 5, 4)}
+        ax = Constant <value_int = 1> () s = CumSum <exclusive = 1> (c, ax) {filled("k", 5, 4)}
         h = MatMul (s, k) {TURNED}""",
         rank=2,
     ),
@@ -228,7 +228,7 @@ TOGETHER = {
         more=", float[batch, before, 4] past",
     ),
     "a sum of all so far, and a product": Mixed(
-        f"""{IN_CHANNELS} ax = Squeeze (one) s = CumSum (c, ax) {filled("k", 8, 4)}
+        f"""{IN_CHANNELS} ax = Constant <value_int = 1> () s = CumSum (c, ax) {filled("k", 8, 4)}
         h = MatMul (s, k) {TURNED}""",
         rank=2,
     ),
