@@ -151,6 +151,22 @@ APART = {
         h = MatMul (s, k) {TURNED}""",
         rank=2,
     ),
+    "a product of what a mask leaves": Mixed(
+        f"""{IN_CHANNELS} bits = Constant <value_ints = [1, 1, 1, 1, 0, 0, 0, 0]> ()
+        mask = Cast <to = 1> (bits) q = Mul (c, mask) {filled("k", 8, 4)}
+        h = MatMul (q, k) {TURNED}""",
+        rank=2,
+    ),
+    "an attention that is masked by an Add": Mixed(
+        f"""{IN_TIME} t = Transpose <perm = [0, 2, 1]> (c) q = MatMul (c, t)
+        mask = Constant <value = float[1, 2, 2] {{0.0, -3e38, 0.0, 0.0}}> () s = Add (q, mask)
+        p = Softmax (s) h = MatMul (p, c) {TURNED}"""
+    ),
+    "an attention of noise, that is masked": Mixed(
+        f"""{IN_TIME} d = Concat <axis = 1> (u, u) t = Transpose <perm = [0, 2, 1]> (d)
+        q = MatMul (d, t) s = Trilu <upper = 0> (q) h = MatMul (s, c) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
     "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) {TURNED}", rank=2),
     "a choice by a mask, of sums and of noise": Mixed(
         f"{MASK} {SUMMED} more = RandomNormalLike (x) h = Where (mask, sums, more) {TURNED}",
@@ -231,6 +247,13 @@ TOGETHER = {
         f"""{IN_CHANNELS} ax = Constant <value_int = 1> () s = CumSum (c, ax) {filled("k", 8, 4)}
         h = MatMul (s, k) {TURNED}""",
         rank=2,
+    ),
+    "a product, behind a scale for all": Mixed(
+        f"{IN_CHANNELS} q = Mul (c, ones) {filled('k', 8, 4)} h = MatMul (q, k) {TURNED}", rank=2
+    ),
+    "an attention without a mask": Mixed(
+        f"""{IN_TIME} t = Transpose <perm = [0, 2, 1]> (c) s = MatMul (c, t)
+        p = Softmax (s) h = MatMul (p, c) {TURNED}"""
     ),
     "a choice by a mask, of sums": Mixed(
         f"{MASK} {SUMMED} h = Where (mask, sums, x) {TURNED}", rank=2

@@ -19,6 +19,7 @@ class Meeting(Enum):
 
     ELEMENTWISE = "each of one of each input: here draws meet rows"
     SUMS = "each of many of each input"
+    PRODUCTS = "each of many, which are one of each input, multiplied"
     SIDE_BY_SIDE = "each of one of one input"
     CHOICE = "each of one of two inputs, as the first says"
     PICKED = "each of one of the first input, at a place that others say"
@@ -36,14 +37,15 @@ class Part:
 
 _SUMS = """
     Attention CausalConvWithState Conv ConvInteger ConvTranspose Convolution ConvolutionBackpropData
-    DeformConv DeformableConvolution Einsum FusedMatMul GRU GRUCell GRUSequence Gemm
-    LSTM LSTMCell LSTMSequence LinearAttention MatMul MatMulInteger QLinearConv QLinearMatMul RNN
-    RNNCell RNNSequence ScaledDotProductAttention
+    DeformConv DeformableConvolution GRU GRUCell GRUSequence LSTM LSTMCell LSTMSequence
+    LinearAttention QLinearConv RNN RNNCell RNNSequence ScaledDotProductAttention
 """
+_PRODUCTS = "Einsum FusedMatMul Gemm MatMul MatMulInteger QLinearMatMul"
 _PICKED = "Gather GatherElements GatherND GridSample"
 _WRITTEN = "Scatter ScatterElements ScatterElementsUpdate ScatterND ScatterNDUpdate ScatterUpdate"
 MEETINGS: dict[str, Meeting] = {
     **dict.fromkeys(_SUMS.split(), Meeting.SUMS),
+    **dict.fromkeys(_PRODUCTS.split(), Meeting.PRODUCTS),
     "Concat": Meeting.SIDE_BY_SIDE,
     **dict.fromkeys(("Where", "Select"), Meeting.CHOICE),
     **dict.fromkeys(_PICKED.split(), Meeting.PICKED),
@@ -60,8 +62,10 @@ def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
     of_drawn = [part.known.rows for part in parts if part.known.noise]
     if not of_drawn:
         return rows
-    if meeting is Meeting.SUMS:
-        is_sum_of_lines = any(_sums_lines(part) for part in parts)
+    if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
+        is_sum_of_lines = any(map(_sums_lines, parts))
+        if meeting is Meeting.PRODUCTS:
+            is_sum_of_lines = is_sum_of_lines and all(map(_leaves_none_out, parts))
         return Rows.SURE if rows is Rows.PART and is_sum_of_lines else rows
     if meeting is Meeting.SIDE_BY_SIDE:
         return _of_one_of(parts)
@@ -98,6 +102,14 @@ def _sums_lines(part: Part) -> bool:
     return any(part.moves.of(InPlace(axis)) is GONE for axis in part.known.lines)
 
 
+def _leaves_none_out(part: Part) -> bool:
+    """Whether a factor has not only noise, or zeros, for what has elements of the inputs' rows.
+
+    It may be attention, of which a mask leaves out all but the noise.
+    """
+    return not part.known.is_placed or part.known.rows is Rows.SURE or _sums_lines(part)
+
+
 def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:
     """The dimensions of the output along which each line has an element that depends on rows."""
     if meeting is Meeting.SIDE_BY_SIDE:
@@ -114,7 +126,12 @@ def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:
         if len(placed) > 1 or not _keeps_elements(placed[0].moves):
             return frozenset()
     axes = [part.moves.of(InPlace(axis)) for part in parts for axis in part.known.lines]
-    return frozenset(to.axis for to in axes if isinstance(to, InPlace))
+    found = {to.axis for to in axes if isinstance(to, InPlace)}
+    if meeting is Meeting.ELEMENTWISE:
+        # It may be a mask of constants, that leaves the elements of rows out.
+        free = [part for part in parts if not part.known.is_placed]
+        found = {axis for axis in found if not any(part.moves.reaches(axis) for part in free)}
+    return frozenset(found)
 
 
 def _keeps_elements(moves: Moves) -> bool:
