@@ -47,6 +47,10 @@ SUMMED = f"{IN_CHANNELS} {filled('sum', 8, 4)} sums = MatMul (c, sum)"
 MASK = """bits = Constant <value_ints = [1, 1, 1, 0]> () flat = Cast <to = 9> (bits)
     n = Shape <start = 0, end = 1> (x) shape = Concat <axis = 0> (n, four)
     mask = Expand (flat, shape)"""
+ZEROS_BESIDE = """n = Shape <start = 0, end = 1> (x) column = Concat <axis = 0> (n, one)
+    zeros = ConstantOfShape (column) q = Concat <axis = 1> (zeros, x) wide = RandomNormalLike (q)"""
+PADDED = """pads = Constant <value_ints = [0, 1, 0, 0]> () q = Pad (x, pads)
+    wide = RandomNormalLike (q)"""
 NUMBERED = """places = Constant <value_ints = [0, 1, 2, 3]> () shape = Shape (x)
     index = Expand (places, shape)"""
 
@@ -167,6 +171,34 @@ APART = {
         q = MatMul (d, t) s = Trilu <upper = 0> (q) h = MatMul (s, c) {TURNED}""",
         is_read_by_openvino=False,
     ),
+    "noise, beside a choice of rows and zeros": Mixed(
+        f"""{MASK} zero = Sub (ones, ones) q = Where (mask, zero, x) h = Add (q, r) {TURNED}""",
+        rank=2,
+    ),
+    "noise, beside rows and zeros": Mixed(f"{ZEROS_BESIDE} h = Add (q, wide) {TURNED}", rank=2),
+    "noise, beside padded rows": Mixed(f"{PADDED} h = Add (q, wide) {TURNED}", rank=2),
+    "noise, beside rows that are written over zeros": Mixed(
+        f"""{NUMBERED} zeros = ConstantOfShape (shape)
+        q = ScatterElements <axis = 1> (zeros, index, x) h = Add (q, r) {TURNED}""",
+        rank=2,
+    ),
+    "noise, beside a triangle of rows": Mixed(
+        f"u = Unsqueeze (x, one) q = Trilu (u) v = Unsqueeze (r, one) h = Add (q, v) {TURNED}",
+        is_read_by_openvino=False,
+    ),
+    "noise, beside a sum of all before": Mixed(
+        f"""ax = Constant <value_int = 1> () q = CumSum <exclusive = 1> (x, ax)
+        h = Add (q, r) {TURNED}""",
+        rank=2,
+    ),
+    "noise, beside a transposed convolution with gaps": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 1)}
+        q = ConvTranspose <strides = [2]> (u, k) v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside a convolution of padding": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 1)}
+        q = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
     "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) {TURNED}", rank=2),
     "a choice by a mask, of sums and of noise": Mixed(
         f"{MASK} {SUMMED} more = RandomNormalLike (x) h = Where (mask, sums, more) {TURNED}",
@@ -268,13 +300,42 @@ TOGETHER = {
         f"""{IN_TIME} h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c) {TURNED}""",
         is_read_by_openvino=False,
     ),
+    "noise, beside a convolution": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 3)}
+        q = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside a transposed convolution": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 3)}
+        q = ConvTranspose <strides = [2], pads = [1, 1], output_padding = [1]> (u, k)
+        v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside a product of rows and zeros": Mixed(
+        f"""{ZEROS_BESIDE} {filled("k", 5, 4)} p = MatMul (q, k) h = Add (p, r) {TURNED}""",
+        rank=2,
+    ),
 }
 """Each element of what is turned round depends on the inputs' rows."""
+IN_ORDER = {
+    "noise, beside padded rows": Mixed(f"{PADDED} h = Add (q, wide) y = Add (h, ones)", rank=2),
+    "noise, beside rows and zeros": Mixed(
+        f"{ZEROS_BESIDE} h = Add (q, wide) y = Add (h, ones)", rank=2
+    ),
+    "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) y = Add (h, ones)", rank=2),
+}
+"""Some elements are of noise alone, but nothing is turned round."""
 
 
 @pytest.mark.parametrize("name", TOGETHER)
 def test_noise_that_is_summed_with_rows_is_the_models_own(name: str) -> None:
-    case = TOGETHER[name]
+    _is_accepted(TOGETHER[name])
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_noise_beside_rows_is_accepted_in_order(name: str) -> None:
+    _is_accepted(IN_ORDER[name])
+
+
+def _is_accepted(case: Mixed) -> None:
     make_reproducible(case.model, per_row=True)
     if case.is_read_by_openvino:
         make_reproducible(OpenVino("native").read(case.model), per_row=True)

@@ -380,7 +380,7 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": rules.unsqueezed(_new_axes),
     "Slice": rules.sliced(_sliced_axes),
     "StridedSlice": _strided,
-    "Pad": rules.cut(_padded_axes),
+    "Pad": gap_rules.padded(_padded_axes, "pad_mode"),
     "Tile": rules.tiled(_repeats),
     "Roll": rules.cut(_axis_given(2)),
     "TopK": rules.cut(rules.axis_said(-1)),
@@ -398,11 +398,9 @@ RULES: dict[str, Rule] = {
     "ScatterUpdate": _put_at_axis,
     "MatMul": rules.multiplied(_turns),
     "Einsum": rules.of_equation,
-    **_named(
-        "Convolution ConvolutionBackpropData DeformableConvolution GroupConvolution "
-        "GroupConvolutionBackpropData",
-        rules.convolved,
-    ),
+    **_named("Convolution GroupConvolution", gap_rules.convolved),
+    **_named("ConvolutionBackpropData GroupConvolutionBackpropData", gap_rules.convolved_back),
+    "DeformableConvolution": rules.convolved,
     **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", rules.pooled),
     "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
     "GridSample": rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE])),

@@ -39,7 +39,7 @@ class Rows(IntEnum):
     MAYBE = 1
     """By one way through the model, but not by another; or where to look, but not what is there."""
     PART = 2
-    """Some elements do, beside others that are drawn."""
+    """Some elements do, beside others that are drawn, or are the same for all rows."""
     SURE = 3
 
 

@@ -58,22 +58,33 @@ BROADCAST = (Meeting.ELEMENTWISE, Meeting.CHOICE)
 
 def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
     """Whether the output depends on rows of the inputs."""
+    rows = _rows_of_made(parts, meeting)
+    has_gaps = any(isinstance(part.moves, ByAxis) and part.moves.has_gaps for part in parts)
+    return min(rows, Rows.PART) if has_gaps else rows
+
+
+def _rows_of_made(parts: Sequence[Part], meeting: Meeting) -> Rows:
+    """The same of those elements that are made of some of the inputs'."""
     rows = max((part.known.rows for part in parts), default=Rows.NONE)
+    if meeting is Meeting.SIDE_BY_SIDE:
+        return _of_one_of(parts)
+    if meeting is Meeting.CHOICE:
+        alternatives = _alternatives(parts)
+        if not alternatives:
+            return rows
+        return max(_of_one_of(alternatives), min(rows, Rows.MAYBE))
+    if meeting is Meeting.WRITTEN:
+        return max(_of_one_of([parts[0], parts[-1]]), min(rows, Rows.MAYBE))
     of_drawn = [part.known.rows for part in parts if part.known.noise]
-    if not of_drawn:
+    if not of_drawn and rows is not Rows.PART:
         return rows
     if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
         is_sum_of_lines = any(map(_sums_lines, parts))
         if meeting is Meeting.PRODUCTS:
             is_sum_of_lines = is_sum_of_lines and all(map(_leaves_none_out, parts))
         return Rows.SURE if rows is Rows.PART and is_sum_of_lines else rows
-    if meeting is Meeting.SIDE_BY_SIDE:
-        return _of_one_of(parts)
-    if meeting is Meeting.CHOICE:
-        alternatives = _alternatives(parts)
-        return _of_one_of(alternatives) if alternatives else rows
-    if meeting is Meeting.WRITTEN:
-        return max(_of_one_of([parts[0], parts[-1]]), min(rows, Rows.MAYBE))
+    if not of_drawn:
+        return rows
     if meeting is Meeting.PICKED:
         # What says where to look may be of rows, and what is there of noise alone.
         return max(min(of_drawn), min(rows, Rows.MAYBE))
@@ -90,11 +101,11 @@ def _of_one_of(parts: Sequence[Part]) -> Rows:
 
 
 def _alternatives(parts: Sequence[Part]) -> Sequence[Part]:
-    """The inputs of which a choice gives the elements, where noise among them may stay noise."""
+    """The inputs of which a choice gives the elements, unless it is by rows, or drawn of them."""
     condition, *alternatives = parts
-    is_by_row = condition.known.rows is Rows.SURE
     has_noise = any(part.known.noise for part in alternatives)
-    return alternatives if has_noise and not is_by_row else ()
+    is_drawn = bool(condition.known.noise) and not has_noise
+    return () if is_drawn or condition.known.rows is Rows.SURE else alternatives
 
 
 def _sums_lines(part: Part) -> bool:

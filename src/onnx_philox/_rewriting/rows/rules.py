@@ -471,13 +471,6 @@ def shape_alone(step: Step, _: int) -> Sequence[Moves | None]:
     return [UNREAD] * len(step.known)
 
 
-def triangle(step: Step, _: int) -> Sequence[Moves | None]:
-    """What it keeps depends on the indices of the last two dimensions."""
-    rank = step.rank(0)
-    whole = ByAxis(range(rank), ones=step.ones(0), numbered=range(rank - 2, rank))
-    return [whole, *others_free(step, 1)]
-
-
 def one_for_all(step: Step, _: int) -> Sequence[Moves | None]:
     """One answer for all elements of all inputs."""
     return [gone(step, i) if step.has(i) else None for i in range(len(step.known))]
