@@ -176,7 +176,6 @@ APART = {
         rank=2,
     ),
     "noise, beside rows and zeros": Mixed(f"{ZEROS_BESIDE} h = Add (q, wide) {TURNED}", rank=2),
-    "noise, beside padded rows": Mixed(f"{PADDED} h = Add (q, wide) {TURNED}", rank=2),
     "noise, beside rows that are written over zeros": Mixed(
         f"""{NUMBERED} zeros = ConstantOfShape (shape)
         q = ScatterElements <axis = 1> (zeros, index, x) h = Add (q, r) {TURNED}""",
@@ -299,6 +298,10 @@ TOGETHER = {
     "an attention": Mixed(
         f"""{IN_TIME} h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c) {TURNED}""",
         is_read_by_openvino=False,
+    ),
+    "noise, beside a convolution of padded rows": Mixed(
+        f"""{PADDED} u = Unsqueeze (q, one) {filled("k", 1, 1, 3)} p = Conv (u, k)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
     ),
     "noise, beside a convolution": Mixed(
         f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 3)}

@@ -380,7 +380,7 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": rules.unsqueezed(_new_axes),
     "Slice": rules.sliced(_sliced_axes),
     "StridedSlice": _strided,
-    "Pad": gap_rules.padded(_padded_axes, "pad_mode"),
+    "Pad": rules.cut(_padded_axes),
     "Tile": rules.tiled(_repeats),
     "Roll": rules.cut(_axis_given(2)),
     "TopK": rules.cut(rules.axis_said(-1)),

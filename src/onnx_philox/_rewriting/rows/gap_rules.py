@@ -35,23 +35,15 @@ def triangle(step: Step, _: int) -> Sequence[Moves | None]:
     return [whole, *rules.others_free(step, 1)]
 
 
-def padded(axes: rules.Axes, mode: str) -> Rule:
-    """A Pad, whose mode an attribute says."""
-
-    def rule(step: Step, output: int) -> Sequence[Moves | None]:
-        data, *others = rules.cut(axes)(step, output)
-        is_constant = step.text(mode) in (None, "constant")
-        return [_with_gaps(data) if is_constant and axes(step) else data, *others]
-
-    return rule
-
-
 def _with_gaps(moves: Moves | None) -> Moves | None:
     return replace(moves, has_gaps=True) if isinstance(moves, ByAxis) else moves
 
 
 def convolved(step: Step, output: int) -> Sequence[Moves | None]:
-    """A convolution, some of whose windows may lie in what is padded."""
+    """A convolution, some of whose windows may lie in what is padded.
+
+    A Pad before it is not looked at: its windows are mostly wider than that.
+    """
     data, *others = rules.convolved(step, output)
     sizes = zip(_kernel(step), _of(step, "dilations", 1), *_pads(step), strict=False)
     for kernel, dilation, before, after in sizes:

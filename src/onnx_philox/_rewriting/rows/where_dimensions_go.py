@@ -64,7 +64,7 @@ class ByAxis:
     may_be_empty: Collection[int] = ()
     """Of inputs end to end, the dimensions of the input that may have no element."""
     has_gaps: bool = False
-    """Whether some elements of the output may be made of no element of the input, as by a Pad."""
+    """Whether some elements of the output may be made of no element of the input."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""

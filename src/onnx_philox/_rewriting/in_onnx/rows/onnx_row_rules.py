@@ -70,7 +70,7 @@ RULES: dict[str, Rule] = {
     "Squeeze": rules.squeezed(node_rules.axes_or_none),
     "Unsqueeze": rules.unsqueezed(node_rules.new_axes),
     "Slice": rules.sliced(node_rules.cuts),
-    "Pad": gap_rules.padded(node_rules.padded_axes, "mode"),
+    "Pad": rules.cut(node_rules.padded_axes),
     "Tile": rules.tiled(node_rules.repeats),
     "CenterCropPad": rules.cut(node_rules.cropped_axes),
     "TopK": rules.cut(rules.axis_said(-1)),
