@@ -171,6 +171,10 @@ APART = {
         q = MatMul (d, t) s = Trilu <upper = 0> (q) h = MatMul (s, c) {TURNED}""",
         is_read_by_openvino=False,
     ),
+    "an attention of rows to noise of one place": Mixed(
+        f"""u = Unsqueeze (r, one) v = Unsqueeze (x, one) t = Transpose <perm = [0, 2, 1]> (u)
+        s = MatMul (v, t) p = Softmax (s) h = MatMul (p, u) {TURNED}"""
+    ),
     "noise, beside a choice of rows and zeros": Mixed(
         f"""{MASK} zero = Sub (ones, ones) q = Where (mask, zero, x) h = Add (q, r) {TURNED}""",
         rank=2,
@@ -298,6 +302,11 @@ TOGETHER = {
     "an attention": Mixed(
         f"""{IN_TIME} h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c) {TURNED}""",
         is_read_by_openvino=False,
+    ),
+    "an attention of rows to noise": Mixed(
+        f"""u = Unsqueeze (r, one) d = Concat <axis = 1> (u, u) v = Unsqueeze (x, one)
+        t = Transpose <perm = [0, 2, 1]> (d) s = MatMul (v, t) p = Softmax (s)
+        h = MatMul (p, d) {TURNED}"""
     ),
     "noise, beside a convolution of padded rows": Mixed(
         f"""{PADDED} u = Unsqueeze (q, one) {filled("k", 1, 1, 3)} p = Conv (u, k)

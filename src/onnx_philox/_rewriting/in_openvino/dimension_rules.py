@@ -368,7 +368,7 @@ RULES: dict[str, Rule] = {
     "Broadcast": _broadcast,
     **_named("Eye Range ShapeOf", rules.size_alone),
     **_named("NonMaxSuppression NonZero Unique", rules.nowhere),
-    **_named("LogSoftmax Softmax SoftMax", rules.looking(_softmax_axes)),
+    **_named("LogSoftmax Softmax SoftMax", gap_rules.shared_out(_softmax_axes)),
     "CumSum": gap_rules.cumulated(_axis_given(1)),
     **_named("MVN NormalizeL2", rules.looking(_axis_given(1))),
     "LRN": rules.looking(_axis_given(1)),

@@ -27,6 +27,18 @@ def cumulated(axes: rules.Axes) -> Rule:
     return rule
 
 
+def shared_out(axes: rules.Axes) -> Rule:
+    """A Softmax, which is 1 where it goes along one element, whatever that is."""
+
+    def rule(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rules.looking(axes)(step, output)
+        dims = step.dims[0] or ()
+        is_of_one = all(dims[axis] == 1 for axis in axes(step))
+        return [_with_gaps(data) if is_of_one else data, *others]
+
+    return rule
+
+
 def triangle(step: Step, _: int) -> Sequence[Moves | None]:
     """What it keeps depends on the indices of the last two dimensions."""
     rank = step.rank(0)

@@ -55,7 +55,7 @@ RULES: dict[str, Rule] = {
     "Trilu": gap_rules.triangle,
     **_named(_NUMBERS, rules.one_for_all),
     **_named(_OF_ITS_OWN_ORDER, rules.nowhere),
-    **_named("Hardmax LogSoftmax Softmax", rules.looking(node_rules.softmax_axes)),
+    **_named("Hardmax LogSoftmax Softmax", gap_rules.shared_out(node_rules.softmax_axes)),
     **_named("LpNormalization", rules.looking(rules.axis_said(-1))),
     "LRN": rules.looking(node_rules.channels),
     "MeanVarianceNormalization": rules.looking(node_rules.mvn_axes),
