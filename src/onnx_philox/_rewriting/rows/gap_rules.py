@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.moves import Rule, Step
+from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import ByAxis, Moves
 
 
