@@ -67,7 +67,7 @@ class Mixed:
 
     @property
     def model(self) -> onnx.ModelProto:
-        dims = ", ".join("abc"[: self.rank])
+        dims = ", ".join("abcd"[: self.rank])
         inputs = f"float[batch, 4] x {self.more}"
         graph = f"g ({inputs}) => (float[{dims}] y) {{ {NUMBERS} {self.body} }}"
         return parse(graph, 23)
@@ -302,6 +302,11 @@ TOGETHER = {
     "an attention": Mixed(
         f"""{IN_TIME} h = Attention <q_num_heads = 1, kv_num_heads = 1> (c, c, c) {TURNED}""",
         is_read_by_openvino=False,
+    ),
+    "a product, behind a Reshape of what stands behind": Mixed(
+        f"""{IN_TIME} parted = Constant <value_ints = [0, 2, 2, 2]> () q = Reshape (c, parted)
+        t = Transpose <perm = [0, 2, 3, 1]> (q) {filled("k", 2, 2)} h = MatMul (t, k) {TURNED}""",
+        rank=4,
     ),
     "an attention of rows to noise": Mixed(
         f"""u = Unsqueeze (r, one) d = Concat <axis = 1> (u, u) v = Unsqueeze (x, one)

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Rows
-from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED, ByAxis, Fate, Moves
+from onnx_philox._rewriting.rows.where_dimensions_go import (
+    GONE,
+    MOVED,
+    ByAxis,
+    Fate,
+    InOrder,
+    Moves,
+)
 
 
 class Meeting(Enum):
@@ -134,7 +141,12 @@ def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:
         return frozenset()
     if meeting in (Meeting.PICKED, Meeting.OTHER):
         placed = [part for part in parts if part.known.is_placed]
-        if len(placed) > 1 or not _keeps_elements(placed[0].moves):
+        if len(placed) > 1:
+            return frozenset()
+        moves = placed[0].moves
+        if isinstance(moves, InOrder):
+            return frozenset(filter(moves.keeps, placed[0].known.lines))
+        if not _keeps_elements(moves):
             return frozenset()
     axes = [part.moves.of(InPlace(axis)) for part in parts for axis in part.known.lines]
     found = {to.axis for to in axes if isinstance(to, InPlace)}

@@ -102,8 +102,7 @@ class InOrder:
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""
-        end = place.axis + 1
-        if self.given[:end] == self.made[:end] and None not in self.given[:end]:
+        if self.keeps(place.axis):
             return place
         quotient = self.products.quotient
         before = (*self.given[: place.axis], place.outer)
@@ -115,6 +114,11 @@ class InOrder:
         if None in self.given or None in self.made:
             raise UnclearError("has a shape that nobody knows before a run")
         return MOVED
+
+    def keeps(self, axis: int) -> bool:
+        """Whether a dimension, and each before it, stays as it is."""
+        end = axis + 1
+        return self.given[:end] == self.made[:end] and None not in self.given[:end]
 
     def looks_along(self, _: InPlace) -> bool:
         """See `Moves`."""
