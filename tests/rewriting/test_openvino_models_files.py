@@ -150,7 +150,7 @@ def test_an_ir_is_compared_at_two_precisions(ir: str) -> None:
     assert kinds["next_random_state"] == "state"
     assert told["is_ok"]
     said = cli.invoke("compare", ir, "--fill").output
-    assert ("says only that a run is repeated" in said) is ("does not have it" in other)
+    assert ("shows only that a run can be repeated" in said) is ("does not have it" in other)
 
 
 def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
