@@ -81,7 +81,7 @@ def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.u
     generator = streams.generator
     if not generator.is_counter_based:
         is_row = isinstance(seeds, np.ndarray) and seeds.ndim > 0
-        # A range may be endless, and is checked by its ends.
+        # A range may be longer than memory, and is checked by its ends.
         is_list = isinstance(seeds, Sequence) and not isinstance(seeds, range)
         for i, seed in enumerate(seeds if is_list or is_row else []):  # type: ignore[arg-type]
             if isinstance(seed, int | np.integer):

@@ -18,7 +18,8 @@ def cumulated(axes: rules.Axes) -> Rule:
     """A cumulative sum or product; an exclusive one leaves out the end of each line."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        along, rank = axes(step), range(step.rank(0))
+        along = axes(step)
+        rank = range(step.rank(0))
         is_exclusive = step.number("exclusive", 0) != 0
         numbered = along if is_exclusive else ()
         whole = ByAxis(rank, along, step.ones(0), numbered, has_gaps=is_exclusive)
@@ -68,7 +69,8 @@ def convolved(step: Step, output: int) -> Sequence[Moves | None]:
 def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
     """A transposed convolution, which may leave gaps between what it writes."""
     data, *others = rules.convolved(step, output)
-    strides, dilations = _of(step, "strides", 1), _of(step, "dilations", 1)
+    strides = _of(step, "strides", 1)
+    dilations = _of(step, "dilations", 1)
     added = _of(step, "output_padding", 0)
     _, ends = _pads(step)
     sizes = zip(_kernel(step), strides, dilations, added, ends, strict=False)

@@ -84,7 +84,8 @@ def put_along(axes: rules.Axes) -> Rule:
 
 def _longer_than(step: Step, indices: int, along: int) -> list[int]:
     """The dimensions of the first input of which indices may reach the first elements alone."""
-    sizes, chosen = step.dims[0] or (), step.dims[indices] or ()
+    sizes = step.dims[0] or ()
+    chosen = step.dims[indices] or ()
     pairs = enumerate(zip(sizes, chosen, strict=True))
     return [axis for axis, (d, e) in pairs if axis != along and (d is None or d != e)]
 

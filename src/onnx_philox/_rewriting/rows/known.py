@@ -209,7 +209,8 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
     noise = frozenset[Hashable]().union(*(value.noise for value in given))
     stands = common_places(value.stands for value in given)
     if stands is None:
-        is_alike, stands = False, frozenset()
+        is_alike = False
+        stands = frozenset()
     return Knowledge(places, rows, noise, None, resized, is_of_batch, is_alike, stands)
 
 
