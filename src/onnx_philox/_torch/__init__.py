@@ -1,8 +1,8 @@
 """Everything that is about torch: its numbers, its random calls, and the export of modules.
 
 The rest of the package draws by Philox and can be read without this part. Where torch's numbers
-differ it asks `generator.GENERATOR`, which `_contract.generators` names in a string, and the other
-modules here are loaded only when somebody draws as torch does. torch itself is imported inside the
+differ it asks `generator.GENERATOR`, which `_parts` imports, and the other modules here are loaded
+only when somebody draws as torch does. torch itself is imported inside the
 functions that need it: numbers, states and rewrites do not.
 
     generator    what the rest of the package asks
