@@ -18,7 +18,6 @@ from onnx_philox._backends import AUTO
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._files.given import Form, Given
-from onnx_philox._models import recorded_streams
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.drawn_inputs import ASKED_SHAPES, Sizes, asked_shapes
@@ -211,36 +210,35 @@ class OnnxLook(ModelLook):
         return [found.record() for found in self.searched.found]
 
     @cached_property
-    def _state(self) -> ir.Value | None:
-        return recorded_streams.read_input(self.graph)
+    def draws(self) -> earlier.OnnxDraws:
+        """What its nodes draw, and from which state."""
+        return earlier.OnnxDraws(self.graph)
 
     @property
     def state(self) -> str:
-        if self._state is None:
+        if self.draws.state is None:
             return ""
-        return self._state.name or ""
+        return self.draws.state.name or ""
 
     @property
     def next_state(self) -> str | None:
-        if self._state is None:
-            return None
-        return recorded_streams.next_of(self.graph, self._state)
+        return self.draws.next_state
 
-    @cached_property
+    @property
     def states(self) -> list[str]:
-        return recorded_streams.states_in(self.graph)
+        return self.draws.states
 
-    @cached_property
+    @property
     def generator(self) -> Generator:
-        return recorded_streams.generator_of(self.graph)
+        return self.draws.generator
 
-    @cached_property
+    @property
     def streams(self) -> Streams | None:
-        return recorded_streams.streams_of(self.graph)
+        return self.draws.streams
 
     @property
     def has_state(self) -> bool:
-        return self._state is not None
+        return self.draws.state is not None
 
     @cached_property
     def has_seed(self) -> bool:

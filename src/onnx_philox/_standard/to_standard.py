@@ -18,11 +18,11 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.ours import inputs_of
-from onnx_philox._models.recorded_streams import read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import AnyPath, Model
 from onnx_philox._rewriting.asked import Asked, PerRow
+from onnx_philox._rewriting.in_onnx.earlier import OnnxDraws
 from onnx_philox._rewriting.look import OnnxLook
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
@@ -198,7 +198,7 @@ def _converted(
     draws = reading.draws(model, target, OWNER, is_inexact_allowed=is_inexact_allowed)
     if not draws:
         return proto
-    state = read_input(model)
+    state = OnnxDraws(model).state
     taken = Names(model)
     # Short ones, since a draw may need hundreds.
     names = (taken.unique(f"p{i:x}") for i in itertools.count())

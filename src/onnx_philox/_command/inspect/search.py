@@ -13,7 +13,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE, Streams, of_rewrites
 from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import of_model, seed_of
-from onnx_philox._models.recorded_streams import kept_among
+from onnx_philox._rewriting.in_onnx.earlier import kept_among
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rewrite_onnx import FORMAT

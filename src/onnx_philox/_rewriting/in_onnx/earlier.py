@@ -1,8 +1,13 @@
-"""What an earlier rewrite left in a model of ONNX: its state, its seed, its streams."""
+"""What a model of ONNX says of its draws, and what an earlier rewrite left in it.
+
+`OnnxDraws` is what its nodes draw from, whoever made that; `read` is for the next rewrite.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import permutations
 from typing import Any
 
@@ -11,16 +16,225 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.generators import of_words, the_named
-from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._contract.streams import STATE
-from onnx_philox._models import onnx_graphs
+from onnx_philox._contract.generators import Generator, of_words, the_named
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
+from onnx_philox._contract.streams import (
+    METADATA_KEY,
+    STANDARD,
+    STANDARD_STATE,
+    STATE,
+    Stream,
+    Streams,
+    kept_in,
+    next_name,
+    states_among,
+)
 from onnx_philox._models.constants import constant
+from onnx_philox._models.onnx_graphs import label, source, subgraphs, values, walk
 from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
-from onnx_philox._models.recorded_streams import kept_among, read_states, sources_of
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.recorded import NEXT_STATE, Recorded, are_runs, refuse_name
+
+
+class OnnxDraws:
+    """What the random nodes of a model draw, and from which state; nothing is looked for twice.
+
+    Args:
+        model: The model; once it has changed, another object knows of it.
+    """
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+        self.recorded = model.metadata_props.get(METADATA_KEY, "")
+
+    @cached_property
+    def ours(self) -> Sequence[ir.Node]:
+        """The nodes of this package, in order, also those in functions."""
+        graphs = [self._model.graph]
+        graphs += [function.graph for function in self._model.functions.values()]
+        nodes = [node for graph in graphs for node, _ in walk(graph)]
+        return [node for node in nodes if node.domain == DOMAIN and node.op_type in OPERATORS]
+
+    @cached_property
+    def read(self) -> frozenset[ir.Value]:
+        """The values that random nodes' states are computed from, and what standard draws read."""
+        model = self._model
+        states = [state_of(node) for node in self.ours]
+        if STANDARD in model.metadata_props:
+            # An earlier version did not name it.
+            name = model.metadata_props.get(STANDARD_STATE, STATE)
+            named = [value for value in model.graph.inputs if value.name == name]
+            # A tool may have put a prefix before all names of the model since.
+            if not named and name:
+                named = [v for v in model.graph.inputs if (v.name or "").endswith(name)]
+            states += named
+        return _sources_of(model, states)
+
+    @cached_property
+    def _outputs(self) -> list[str]:
+        return [value.name or "" for value in self._model.graph.outputs]
+
+    @cached_property
+    def _inputs(self) -> list[ir.Value]:
+        """The inputs that are states by their type, and that draws read."""
+        words = [value for value in self._model.graph.inputs if value.dtype is ir.DataType.UINT32]
+        # Most models have none, and need no search.
+        return [value for value in words if value in self.read]
+
+    @property
+    def states(self) -> list[str]:
+        """The inputs that are its states: several if it was merged of rewritten models."""
+        return states_among([value.name or "" for value in self._inputs], self._outputs)
+
+    @cached_property
+    def state(self) -> ir.Value | None:
+        """The input that its draws read as their state; None if they read none.
+
+        Other inputs and outputs may have such names and types.
+        """
+
+        # A rewritten model may also have a state of its user's own.
+        def rank(state: ir.Value) -> tuple[bool, bool]:
+            name = state.name or ""
+            return next_name(name, self._outputs) is not None, STATE in name
+
+        return max(self._inputs, key=rank, default=None)
+
+    @property
+    def next_state(self) -> str | None:
+        """The output with the next state, by the names of both; None if there is none."""
+        if self.state is None:
+            return None
+        return next_name(self.state.name or "", self._outputs)
+
+    @cached_property
+    def generator(self) -> Generator:
+        """The generator by which its nodes draw from a state."""
+        return the_named(generator_of(node) for node in self.ours if state_of(node))
+
+    @cached_property
+    def streams(self) -> Streams | None:
+        """Its streams; None if it has no state as an input, or no next state.
+
+        Of standard nodes only the metadata knows what they draw.
+        """
+        state = self.state
+        next_state = self.next_state
+        if state is None or next_state is None:
+            return None
+        recorded = Streams.recorded(self.recorded)
+        nodes = self.nodes
+        if not nodes and recorded.next_state:
+            nodes = recorded.nodes
+        batch, axis = self._batch_of(state, recorded)
+        return Streams(
+            state.name or "",
+            next_state,
+            batch,
+            nodes,
+            self.generator.alignment,
+            axis,
+            recorded.inverted,
+        )
+
+    @property
+    def nodes(self) -> tuple[Stream, ...]:
+        kept = {each.order: each for each in kept_in(self.recorded)}
+        streams = map(stream_of, self.ours)
+        nodes = [kept.get(stream.order, stream) for stream in streams]
+        if self.generator.is_counter_based:
+            nodes.sort(key=lambda stream: stream.order)
+        # Others have no numbers: the generator goes through them in order.
+        return tuple(nodes)
+
+    def _batch_of(self, state: ir.Value, recorded: Streams) -> tuple[str | None, int]:
+        """The input of which a dimension is as large as there are states, the first if one's is."""
+        if state.shape is None or len(state.shape) != 2:
+            return None, 0
+        if state.shape[0] == 1:
+            return None, 0
+        rows = state.shape[0]
+        is_name = isinstance(rows, ir.SymbolicDim) and rows.value is not None
+        alike = []
+        for value in self._model.graph.inputs:
+            for axis, dimension in enumerate(value.shape or ()):
+                if value is not state and dimension == rows:
+                    alike.append((axis, value.name))
+        found = [(axis, name) for axis, name in alike if axis == 0 or is_name]
+        has_no_name = not is_name and not isinstance(rows, int)
+        unnamed = alike if has_no_name else []
+        if (recorded.batch_axis, recorded.batch) in unnamed:
+            # Dimensions without names are told apart by the record alone.
+            return recorded.batch, recorded.batch_axis
+        # Else only the states themselves show how many there are.
+        first = (0, state.name)
+        axis, name = min(found, key=lambda each: each[0], default=first)
+        return name, axis
+
+
+def record(
+    model: ir.Model,
+    kept: Iterable[Stream] = (),
+    *inverted: str,
+    batch: tuple[str, int] | None = None,
+) -> None:
+    """Writes the streams into the model's metadata.
+
+    Args:
+        model: The model.
+        kept: The nodes that newly kept their seeds.
+        inverted: The Bernoullis that newly draw the complement.
+        batch: The input and its dimension that a rewrite has taken for the batch.
+    """
+    draws = OnnxDraws(model)
+    kept = {*kept_in(draws.recorded), *kept}
+    streams = draws.streams
+    if streams is not None and batch is not None:
+        name, axis = batch
+        streams = replace(streams, batch=name, batch_axis=axis)
+    if streams is None and kept:
+        streams = Streams(STATE, "", None, draws.nodes)
+    if streams is not None:
+        by_order = {each.order: each for each in kept}
+        nodes = tuple(by_order.get(node.order, node) for node in streams.nodes)
+        inverted = streams.inverted + inverted
+        streams = replace(streams, nodes=nodes, inverted=inverted)
+        model.metadata_props[METADATA_KEY] = streams.to_json()
+
+
+def stream_of(node: ir.Node, kept: str = "") -> Stream:
+    """What a node of this package draws."""
+    said = node.attributes.get_string(OUTPUT_TYPE, "") or ""
+    global_seed = seed_of(node, "global_seed")
+    op_seed = seed_of(node, "op_seed")
+    return Stream(node.op_type, said, global_seed, op_seed, kept)
+
+
+def kept_among(model: ir.Model, nodes: Iterable[ir.Node]) -> list[ir.Node]:
+    """The nodes, among these of this package, that kept their own seeds."""
+    kept = {each.order for each in kept_in(model.metadata_props.get(METADATA_KEY, ""))}
+    return [node for node in nodes if stream_of(node).order in kept]
+
+
+def names_of_batch(model: ir.Model, streams: Streams) -> list[str]:
+    """What the batch of a model may be called: its name, if it has one, or an input and axis."""
+    inputs = {value.name: value for value in model.graph.inputs}
+    given = inputs.get(streams.batch)
+    shape = None if given is None else given.shape
+    dimension = None
+    if shape is not None and streams.batch_axis < len(shape):
+        dimension = shape[streams.batch_axis]
+    place = f"{streams.batch}:{streams.batch_axis}"
+    if not isinstance(dimension, ir.SymbolicDim) or dimension.value is None:
+        return [place]
+    same = [
+        f"{value.name}:{axis}"
+        for value in model.graph.inputs
+        for axis, other in enumerate(value.shape or ())
+        if other == dimension
+    ]
+    return [dimension.value, *same]
 
 
 def read(model: ir.Model) -> Recorded[ir.Value]:
@@ -44,11 +258,11 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
             seed_of(node, name)
     kept_nodes = kept_among(model, stateful)
     kept = tuple(
-        KeptSeeds(onnx_graphs.label(node), seed_of(node, "global_seed"), seed_of(node, "op_seed"))
+        KeptSeeds(label(node), seed_of(node, "global_seed"), seed_of(node, "op_seed"))
         for node in kept_nodes
     )
     numbered = [node for node in stateful if node not in kept_nodes]
-    streams = {seed_of(node, "op_seed"): onnx_graphs.label(node) for node in numbered}
+    streams = {seed_of(node, "op_seed"): label(node) for node in numbered}
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
@@ -81,7 +295,7 @@ def counts_runs(model: ir.Model) -> bool:
     following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
     if not following:
         return False
-    node = onnx_graphs.source(following[0]).producer()
+    node = source(following[0]).producer()
     if node is None or node.op_type != "Add":
         return False
     added = [value for value in node.inputs if value is not None]
@@ -89,7 +303,7 @@ def counts_runs(model: ir.Model) -> bool:
         # Of an IR version before 4 a constant is an input, too.
         given = steps.const_value
         numbers = _words(steps) if given is None else given.numpy()
-        if are_runs(numbers) and onnx_graphs.source(words).name == STATE:
+        if are_runs(numbers) and source(words).name == STATE:
             return True
     return False
 
@@ -99,15 +313,15 @@ def _state(model: ir.Model) -> ir.Value | None:
     found = [
         value
         for graph in model.graphs()
-        for value in onnx_graphs.values(graph)
+        for value in values(graph)
         if value.name in (STATE, NEXT_STATE)
     ]
     state = next((value for value in found if value.name == STATE), None)
     if state is not None and state.graph is model.graph and _is_state(state):
         # A model may have a tensor of this name and type before its first rewrite.
         following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
-        is_carried = not state.is_graph_input() or state in sources_of(model, following)
-        if is_carried and state in read_states(model):
+        is_carried = not state.is_graph_input() or state in _sources_of(model, following)
+        if is_carried and state in OnnxDraws(model).read:
             return state
     if found:
         by = "onnx.compose.add_prefix(model, 'own_') gives all tensors other names"
@@ -144,3 +358,33 @@ def _is_state(value: ir.Value) -> bool:
     if not rows:
         return True
     return len(rows) == 1 and not isinstance(rows[0], int)
+
+
+def _sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[ir.Value]:
+    """All values that some are computed from, themselves among them."""
+    # For each value inside a subgraph or a function, the values it comes from.
+    outside: dict[ir.Value, list[ir.Value | None]] = {}
+    waiting = list(values)
+    graphs = [model.graph]
+    graphs += [function.graph for function in model.functions.values()]
+    for graph in graphs:
+        for node, _ in walk(graph):
+            called = model.functions.get(node.op_identifier())
+            bodies = [called] if called else [body for _, body in subgraphs(node)]
+            for inner in bodies:
+                for given, taken in zip(node.inputs, inner.inputs, strict=False):
+                    outside.setdefault(taken, []).append(given)
+                for output in node.outputs:
+                    sources = outside.setdefault(output, [])
+                    sources.extend(inner.outputs)
+    found: set[ir.Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value is None or value in found:
+            continue
+        found.add(value)
+        waiting += outside.get(value, ())
+        producer = value.producer()
+        if producer:
+            waiting += producer.inputs
+    return frozenset(found)

@@ -14,13 +14,6 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.recorded_streams import (
-    names_of_batch,
-    record,
-    states_in,
-    stream_of,
-    streams_of,
-)
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
@@ -110,7 +103,7 @@ def _check(
     found: Sequence[Outcome],
 ) -> None:
     """Refuses another generator than before, and draws beside a state that goes on by draws."""
-    states = states_in(model)
+    states = earlier.OnnxDraws(model).states
     if found and recorded.state is None:
         states = [*states, STATE]
     check_one_state(OWNER, states)
@@ -132,10 +125,10 @@ def _check(
 
 def _check_batch(model: ir.Model, said: str) -> None:
     """Refuses another batch than that of which the model has a state for each row."""
-    streams = streams_of(model)
+    streams = earlier.OnnxDraws(model).streams
     if streams is None or streams.batch is None:
         return
-    allowed = names_of_batch(model, streams)
+    allowed = earlier.names_of_batch(model, streams)
     if said not in allowed:
         known = f"left out, or {allowed[0]!r}, of whose rows each has a state already"
         checks.refuse(OWNER, "batch", repr(said), known, THE_ORIGINAL)
@@ -148,7 +141,7 @@ def _replace(
 ) -> None:
     onnx_graphs.import_onnx(model)
     seeded = [node for node in plan.nodes if node.seeds]
-    kept = [stream_of(node.site.node, TENSORFLOW) for node in seeded]
+    kept = [earlier.stream_of(node.site.node, TENSORFLOW) for node in seeded]
     drawn = [value for node in plan.nodes for value in node.last.outputs]
     declare_ranks(model, drawn)
     names = Names(model)
@@ -173,7 +166,7 @@ def _replace(
     at = None
     if batch is not None:
         at = (batch.input.name or "", batch.axis)
-    record(model, kept, *plan.inverted, batch=at)
+    earlier.record(model, kept, *plan.inverted, batch=at)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"

@@ -13,7 +13,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.ours import of_model
-from onnx_philox._models.recorded_streams import streams_of
+from onnx_philox._rewriting.in_onnx.earlier import OnnxDraws
 from onnx_philox._torch.calls.programs import is_decomposed
 from onnx_philox._torch.checks import carried, eager, two_calls
 from onnx_philox._torch.checks.check import compare, describe
@@ -49,7 +49,7 @@ class Pair:
         arguments = (tuple(args), dict(kwargs))
         self._leaves, self._tree = _pytree.tree_flatten(arguments)
         self._names = self._names_of_leaves()
-        streams = streams_of(model)
+        streams = OnnxDraws(model).streams
         self._batched: dict[str, int] = {}
         self.rows = None
         if streams is not None and streams.batch is not None:

@@ -13,9 +13,9 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.onnx_graphs import input_of, onnx_opset_for
-from onnx_philox._models.recorded_streams import names_of_batch, streams_of
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.batches import choose, find_beside, has_name
+from onnx_philox._rewriting.in_onnx.earlier import OnnxDraws, names_of_batch
 from onnx_philox._rewriting.in_onnx.passes.draw_inputs import asked_shape
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
@@ -70,7 +70,7 @@ class BatchRows:
         shapes = {name: self._shapes.of(value) for name, value in inputs.items()}
         said = asked.batch
         if recorded.has_rows:
-            streams = streams_of(model)
+            streams = OnnxDraws(model).streams
             if streams is not None and streams.batch in shapes:
                 said = names_of_batch(model, streams)[0]
         # One generator walks through all nodes: what one draws moves those behind it.
