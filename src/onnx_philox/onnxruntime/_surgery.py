@@ -18,7 +18,7 @@ from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK
 from onnx_philox._files import without_weights
 from onnx_philox._models import inlining, ours
-from onnx_philox._models.readable import readable
+from onnx_philox._models.untouched import readable
 from onnx_philox.onnxruntime._source import Source
 
 
