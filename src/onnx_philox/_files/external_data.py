@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import onnx
@@ -30,11 +30,10 @@ def locations(model: onnx.ModelProto) -> list[str]:
     return sorted(found)
 
 
-def lies_inside(model: onnx.ModelProto, path: Path) -> bool:
-    """Whether no link leads from a model's external data out of the folder of its file."""
-    folder = _real(path.parent)
-    places = [_real(path.parent / place) for place in locations(model)]
-    return all(place.is_relative_to(folder) for place in places)
+def lies_inside(folder: Path, files: Iterable[Path]) -> bool:
+    """Whether no link leads from a model's files out of its folder."""
+    real = _real(folder)
+    return all(_real(file).is_relative_to(real) for file in files)
 
 
 def check_location(
@@ -92,8 +91,11 @@ def check_target(owner: str, target: Path, place: str) -> Path:
     return file
 
 
-def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
+def check_all(owner: str, model: onnx.ModelProto, path: Path) -> list[str]:
     """Checks where tensors say they lie, as far as the files exist.
+
+    Returns:
+        These places, as `locations` gives them.
 
     Raises:
         ValueError: A place is forbidden, or a tensor lies beyond the end of its file.
@@ -107,6 +109,7 @@ def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
                 sizes[place] = file.stat().st_size if file.exists() else None
         for place in places:
             _bytes(owner, tensor, place, sizes[place])
+    return sorted(sizes)
 
 
 def load_tensor(owner: str, tensor: onnx.TensorProto, model: Path) -> None:

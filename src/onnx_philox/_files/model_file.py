@@ -35,6 +35,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
     Attributes:
         path: The file.
         proto: The model; the contents of its large tensors stay in the file.
+        reads: The files that hold the model, and what each is.
         stamp: What tells whether it and its external data are what they were; nothing where some of
             that is missing.
 
@@ -51,7 +52,9 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         self._size = stat.st_size
         try:
             self.proto = self._read()
-            external_data.check_all(owner, self.proto, self.path)
+            places = external_data.check_all(owner, self.proto, self.path)
+            self._external = {self.folder / p: f"the external data {p!r}" for p in places}
+            self.reads = {self.path: f"the model {str(self.path)!r}"} | self._external
             beside = [path for path in self.reads if path != self.path]
             is_whole = all(path.exists() for path in beside)
             self.stamp = stamp_of([stat, *map(os.stat, beside)]) if is_whole else ()
@@ -67,14 +70,6 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         """Where its external data lies."""
         return self.path.parent
 
-    @property
-    def reads(self) -> dict[Path, str]:
-        """The files that hold the model, and what each is."""
-        external = external_data.locations(self.proto)
-        return {self.path: f"the model {str(self.path)!r}"} | {
-            self.path.parent / place: f"the external data {place!r}" for place in external
-        }
-
     def sha256(self) -> str:
         """The hash of the file's bytes."""
         self._file.seek(0)
@@ -87,7 +82,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         So does all data that links lead out of the folder: for a model in memory ONNX Runtime
         refuses it.
         """
-        keeps_external = keeps_external and external_data.lies_inside(model, self.path)
+        keeps_external = keeps_external and external_data.lies_inside(self.folder, self._external)
         for tensor in tensors(model):
             stretch = without_weights.stretch_of(tensor)
             if stretch is not None:
