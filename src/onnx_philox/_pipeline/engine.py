@@ -45,6 +45,8 @@ class Engine:
         self.model = model
         self.opened_from: Any = None
         """What a pipeline of a path or of bytes was asked for (`opening.Wanted`)."""
+        self.device = ""
+        """The device that a user named, if one did."""
         self.stamp = stamp
         """What its files were when they were read."""
         (state,) = (port for port in model.inputs if port.name == streams.state)

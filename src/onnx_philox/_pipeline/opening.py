@@ -18,7 +18,7 @@ from onnx_philox._contract.streams import (
     Streams,
     check_one_state,
 )
-from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
+from onnx_philox._files.given import PATHS, TO_REWRITE, TO_SERVE, Form, Given
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtime_errors import raise_not_loaded
@@ -56,6 +56,13 @@ class Wanted:
     runtime: str
     asked: Asked
     options: of_runtimes.Options
+
+    @property
+    def again(self) -> Wanted | None:
+        """The same, without what was read of it; None where another process cannot open it."""
+        if self.given.form not in (*PATHS, Form.BYTES):
+            return None
+        return replace(self, given=self.given.by(_NAME), asked=self.asked.again)
 
 
 def wanted(
@@ -103,10 +110,9 @@ def opened(
     asked: Asked,
     options: Mapping[str, Any],
     source: Any,
-) -> tuple[Wanted, Engine]:
-    """What a user asks a pipeline for, as `wanted` reads it, and the engine for that."""
-    read = wanted(model, runtime, asked, options)
-    return read, engine_of(read, source)
+) -> Engine:
+    """The engine for what a user asks a pipeline for, as `wanted` reads it."""
+    return engine_of(wanted(model, runtime, asked, options), source)
 
 
 def engine_of(wanted: Wanted, source: Any = None) -> Engine:
@@ -163,11 +169,15 @@ def _engine(
         allowed = f"one of alignment {asked.alignment!r}"
         call = f"make_reproducible(..., alignment={asked.alignment!r})"
         refuse(_NAME, "the model", what, allowed, f"Rewrite the original with {call}.")
-    if not loaded.takes_bindings:
-        return Engine(loaded, streams, stamp)
-    from onnx_philox._pipeline.bindings import BindingEngine
+    kind = Engine
+    if loaded.takes_bindings:
+        from onnx_philox._pipeline.bindings import BindingEngine
 
-    return BindingEngine(loaded, streams, stamp)
+        kind = BindingEngine
+    engine = kind(loaded, streams, stamp)
+    engine.opened_from = wanted.again
+    engine.device = wanted.options.where
+    return engine
 
 
 def served_by(wanted: Wanted) -> Served:

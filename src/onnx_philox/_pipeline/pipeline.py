@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +16,6 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import door, refuse, refusing_as
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
-from onnx_philox._files.given import PATHS, Form
 from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
@@ -102,17 +100,9 @@ class Pipeline:
                 invert_bernoulli=invert_bernoulli,
                 draw=draw,
             )
-            self._take(*opening.opened(model, runtime, asked, options, source))
-
-    def _take(self, wanted: opening.Wanted, engine: Engine) -> None:
+            engine = opening.opened(model, runtime, asked, options, source)
         self._opened: Engine | None = engine
-        self._device = wanted.options.where
-        # Without what was read of it. Another process finds no other model in memory.
-        is_found = wanted.given.form in (*PATHS, Form.BYTES)
-        again = None
-        if is_found:
-            again = replace(wanted, given=wanted.given.by(_NAME), asked=wanted.asked.again)
-        self._wanted = engine.opened_from = again
+        self._wanted = engine.opened_from
 
     def __repr__(self) -> str:
         """What is open in which runtime."""
@@ -123,8 +113,8 @@ class Pipeline:
         model = self._opened.model
         streams = self._opened.streams
         where = f"{model.runtime} {model.version}"
-        if self._device:
-            where += f" on {self._device}"
+        if self._opened.device:
+            where += f" on {self._opened.device}"
         count = len(streams.nodes)
         nodes = "1 random node" if count == 1 else f"{count} random nodes"
         rows = "one state"
@@ -463,5 +453,7 @@ def _ran(
 def _opened(wanted: opening.Wanted) -> Pipeline:
     """The pipeline that a pickle says."""
     pipeline = Pipeline.__new__(Pipeline)
-    pipeline._take(wanted, opening.engine_of(wanted))
+    engine = opening.engine_of(wanted)
+    pipeline._opened = engine
+    pipeline._wanted = engine.opened_from
     return pipeline

@@ -270,8 +270,8 @@ class OnnxLook(ModelLook):
         return rewrite_onnx.rewrite(self.originals.model, asked, self._searched)
 
     def rewritten(self, asked: Asked, *, keeps_external: bool = False) -> OnnxLook:
+        report = self.rewrite(asked)
         with self.given.opened() as file:
-            report = self.rewrite(asked)
             result = self.originals.to_proto() if report.is_changed else file.proto
             file.load_weights(result, keeps_external=keeps_external)
         given = Given(self.given.owner, result, Form.PROTO, self.given.what)

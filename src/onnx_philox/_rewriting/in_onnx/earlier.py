@@ -25,6 +25,7 @@ from onnx_philox._contract.streams import (
     STATE,
     Stream,
     Streams,
+    check_one_state,
     kept_in,
     next_name,
     states_among,
@@ -32,9 +33,15 @@ from onnx_philox._contract.streams import (
 from onnx_philox._models.constants import constant
 from onnx_philox._models.onnx_graphs import label, source, subgraphs, values, walk
 from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
-from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
-from onnx_philox._rewriting.recorded import NEXT_STATE, Recorded, are_runs, refuse_name
+from onnx_philox._rewriting.recorded import (
+    NEXT_STATE,
+    Recorded,
+    are_runs,
+    check_draws_beside,
+    refuse_name,
+)
 
 
 class OnnxDraws:
@@ -288,6 +295,41 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
     for node in (*direct, *numbered):
         return replace(found, seed=seed_of(node, "global_seed"))
     return replace(found, seed=key)
+
+
+def check(
+    model: ir.Model,
+    asked: Asked,
+    recorded: Recorded[ir.Value],
+    found: Sequence[object],
+) -> None:
+    """Refuses another generator than before, and draws beside a state that goes on by draws.
+
+    `found` are the random nodes that are left.
+    """
+    draws = OnnxDraws(model)
+    states = draws.states
+    if found and recorded.state is None:
+        states = [*states, STATE]
+    check_one_state(OWNER, states)
+    generator = asked.generator
+    if recorded.state is not None and recorded.generator is not generator:
+        allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
+        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, THE_ORIGINAL)
+    if recorded.has_rows and asked.batch is not None:
+        _check_batch(model, draws.streams, asked.batch)
+    if found:
+        check_draws_beside(recorded, counts_runs=counts_runs(model))
+
+
+def _check_batch(model: ir.Model, streams: Streams | None, said: str) -> None:
+    """Refuses another batch than that of which the model has a state for each row."""
+    if streams is None or streams.batch is None:
+        return
+    allowed = names_of_batch(model, streams)
+    if said not in allowed:
+        known = f"left out, or {allowed[0]!r}, of whose rows each has a state already"
+        checks.refuse(OWNER, "batch", repr(said), known, THE_ORIGINAL)
 
 
 def counts_runs(model: ir.Model) -> bool:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
-from onnx_philox._contract import checks, shown
+from onnx_philox._contract import shown
 from onnx_philox._contract.generators import PHILOX
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._rewriting import order
-from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
@@ -28,7 +27,7 @@ from onnx_philox._rewriting.in_onnx.passes.scanned import declare_ranks
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
-from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
+from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode, Report
 
 
@@ -96,44 +95,6 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
     return [found.record() for found in search(model).found]
 
 
-def _check(
-    model: ir.Model,
-    asked: Asked,
-    recorded: Recorded[ir.Value],
-    found: Sequence[Outcome],
-) -> None:
-    """Refuses another generator than before, and draws beside a state that goes on by draws."""
-    states = earlier.OnnxDraws(model).states
-    if found and recorded.state is None:
-        states = [*states, STATE]
-    check_one_state(OWNER, states)
-    generator = asked.generator
-    if recorded.state is not None and recorded.generator is not generator:
-        allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
-        checks.refuse(
-            OWNER,
-            "alignment",
-            repr(generator.alignment),
-            allowed,
-            THE_ORIGINAL,
-        )
-    if recorded.has_rows and asked.batch is not None:
-        _check_batch(model, asked.batch)
-    if found:
-        check_draws_beside(recorded, counts_runs=earlier.counts_runs(model))
-
-
-def _check_batch(model: ir.Model, said: str) -> None:
-    """Refuses another batch than that of which the model has a state for each row."""
-    streams = earlier.OnnxDraws(model).streams
-    if streams is None or streams.batch is None:
-        return
-    allowed = earlier.names_of_batch(model, streams)
-    if said not in allowed:
-        known = f"left out, or {allowed[0]!r}, of whose rows each has a state already"
-        checks.refuse(OWNER, "batch", repr(said), known, THE_ORIGINAL)
-
-
 def _replace(
     model: ir.Model,
     recorded: Recorded[ir.Value],
@@ -188,7 +149,7 @@ def _find(model: ir.Model, asked: Asked) -> list[Outcome]:
 FORMAT = order.Format(
     find=_find,
     recorded=earlier.read,
-    check=_check,
+    check=earlier.check,
     rows=BatchRows,
     replace=_replace,
     settle=settle,
