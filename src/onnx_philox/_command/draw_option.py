@@ -41,5 +41,6 @@ def with_draws(
         except RefusalError as error:
             raise ArgumentError(refusals.text(error)) from error
         # The file is closed before its folder goes.
-        with look(Given.of(seen.given.owner, target), backend) as served:
-            yield served
+        given = Given.of(seen.given.owner, target)
+        with given.kept_open():
+            yield look(given, backend)

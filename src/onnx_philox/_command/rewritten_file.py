@@ -299,8 +299,9 @@ def rewrite(
     is_for_web = standard == standard_nodes.WEB
     if is_for_web:
         standard = "onnxruntime"
+    seen = look(given)
     with (
-        look(given) as seen,
+        given.kept_open(),
         new_files.tidied_up_on_signals(),
         warnings.catch_warnings(record=True) as caught,
     ):

@@ -196,7 +196,8 @@ def served_by(wanted: Wanted) -> Served:
     options = wanted.options
     backend = options.backend if isinstance(options, of_runtimes.OpenVinoOptions) else AUTO
     # Once, from one open file: another may take its place meanwhile.
-    with look(given, backend) as seen:
+    with given.kept_open():
+        seen = look(given, backend)
         is_rewritten = seen.must_be_rewritten(asked)
         new = seen
         if is_rewritten:

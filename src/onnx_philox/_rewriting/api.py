@@ -138,8 +138,9 @@ def make_reproducible(
         invert_bernoulli=invert_bernoulli,
         draw=draw,
     )
-    with look(Given.of(OWNER, model)) as seen:
-        return seen.rewritten(asked).model
+    given = Given.of(OWNER, model)
+    with given.kept_open():
+        return look(given).rewritten(asked).model
 
 
 def rewrite(

@@ -1,7 +1,7 @@
 """One look at a model: it is read once, and who wants to know what it draws asks here.
 
 Nothing is computed before somebody asks for it, and nothing twice. `look` chooses the class by what
-a user gives; a block of a look (`with look(given) as seen`) opens the file once at most.
+a user gives; in a block of `given.kept_open()` the file is opened once at most.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx_ir as ir
@@ -46,14 +46,6 @@ class ModelLook(ABC):
     def __init__(self, given: Given, backend: str = AUTO) -> None:
         self.given = given
         self.backend = backend
-
-    def __enter__(self) -> Self:
-        self._block = self.given.kept_open()
-        self._block.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._block.__exit__(*error)
 
     @property
     @abstractmethod

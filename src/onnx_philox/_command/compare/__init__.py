@@ -63,7 +63,7 @@ def compare(
         RunError: A runtime does not load the model, or a run fails.
     """
     given = paths.given("compare", model)
-    with look(given) as seen, with_draws(seen, wanted.draw) as served:
+    with given.kept_open(), with_draws(look(given), wanted.draw) as served:
         return _compare(
             model,
             served,

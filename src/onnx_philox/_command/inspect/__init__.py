@@ -54,8 +54,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     if given.of_openvino:
         # Loads OpenVINO, or says what to install.
         RUNTIMES["openvino"].models()
-    with look(given) as seen:
-        return inspect_model(seen, shows_all=shows_all, progress=progress)
+    with given.kept_open():
+        return inspect_model(look(given), shows_all=shows_all, progress=progress)
 
 
 def inspect_model(

@@ -55,7 +55,8 @@ def replay(
     path = _path_of(written, model)
     named = paths.given("replay", path)
     name = runtime or written["runtime"]
-    with look(named, _settings(name, written).backend) as seen:
+    with named.kept_open():
+        seen = look(named, _settings(name, written).backend)
         with refusing_as_argument():
             found = recorded_model.files(named, named.stamp)
             rewritten = _rewritten(seen, written)

@@ -60,10 +60,8 @@ def run(
             f"{record}. Write that file with onnx-philox rewrite --draw, and run it."
         )
     settings = settings or Settings()
-    with (
-        look(given, settings.backend) as seen,
-        with_draws(seen, wanted.draw, settings.backend) as served,
-    ):
+    seen = look(given, settings.backend)
+    with given.kept_open(), with_draws(seen, wanted.draw, settings.backend) as served:
         return _run(given, served, wanted, runtime, settings, output, record, progress)
 
 

@@ -74,9 +74,11 @@ def compare_laws(
     given = paths.given("compare", model)
     given_original = paths.given("compare", original)
     clock = Clock(wanted.runs, seconds, progress)
+    seen = look(given)
+    seen_original = look(given_original)
     with (
-        look(given) as seen,
-        look(given_original) as seen_original,
+        given.kept_open(),
+        given_original.kept_open(),
         # What the model still takes as an input becomes a draw first, as without --original.
         with_draws(seen, _still_inputs(seen, wanted.draw)) as served,
     ):
