@@ -188,25 +188,25 @@ def served_by(wanted: Wanted) -> Served:
     asked = wanted.asked
     if given.of_openvino:
         asked.check_openvino()
+        what = f"the {'file' if given.is_file else _WHAT[given.form]}"
     else:
         asked.check_onnx()
-    what = given.what
-    if given.of_openvino:
-        what = f"the {'file' if given.is_file else _WHAT[given.form]}"
+        what = given.what
     options = wanted.options
     backend = options.backend if isinstance(options, of_runtimes.OpenVinoOptions) else AUTO
     # Once, from one open file: another may take its place meanwhile.
     with given.kept_open():
         seen = look(given, backend)
-        is_rewritten = seen.must_be_rewritten(asked)
         new = seen
-        if is_rewritten:
+        if seen.must_be_rewritten(asked):
             new = seen.rewritten(asked, keeps_external=options.finds_weights)
-        served = replace(_said_by(new, what), is_itself=new.model is seen.model)
-        if given.form is Form.FILE and not is_rewritten:
+        served = _said_by(new, what)
+        is_itself = new.model is seen.model
+        model = served.model
+        if given.form is Form.FILE and new is seen:
             # The runtime reads the file itself.
-            served = replace(served, model=None)
-        return replace(served, stamp=given.stamp)
+            model = None
+        return replace(served, model=model, stamp=given.stamp, is_itself=is_itself)
 
 
 def _said_by(seen: AnyLook, what: str) -> Served:

@@ -63,47 +63,25 @@ def compare(
         RunError: A runtime does not load the model, or a run fails.
     """
     given = paths.given("compare", model)
-    with given.kept_open(), with_draws(look(given), wanted.draw) as served:
-        return _compare(
-            model,
-            served,
-            wanted,
-            runtimes,
-            precisions,
-            devices,
-            tolerances or Tolerances(),
-            progress,
-        )
-
-
-def _compare(
-    model: Path,
-    seen: ModelLook,
-    wanted: WantedRuns,
-    runtimes: Sequence[str],
-    precisions: Sequence[str],
-    devices: Sequence[str],
-    by: Tolerances,
-    progress: Progress,
-) -> ComparedRuns:
-    """The runs of what a rewrite made of a model, or of the model itself."""
-    inside = inside_model.inside(seen)
-    inside.check_rewritten(model, wanted.seed)
-    load = _load_ir if seen.given.of_openvino else _load
-    one, other = load(seen, runtimes, precisions, devices)
-    serving = Serving(one, wanted, inside)
-    if wanted.seed is not None and serving.state is None:
-        inside.refuse_seed(wanted.seed, model)
-    other_s = Serving(other, wanted, inside, like=serving)
-    next_state = None if serving.state is None else serving.state.next
-    kinds = {**one.drawn, **other.drawn}
-    if next_state:
-        kinds[next_state] = ""
-    report = ComparedRuns(model, (one, other), serving.seed, by, serving.filled)
-    for done, number in enumerate(wanted.numbers):
-        progress(done, wanted.runs, f"run {number}")
-        differences = of_run(serving.run(), other_s.run(), kinds, by)
-        report.runs.append((number, differences))
+    by = tolerances or Tolerances()
+    with given.kept_open(), with_draws(look(given), wanted.draw) as seen:
+        inside = inside_model.inside(seen)
+        inside.check_rewritten(model, wanted.seed)
+        load = _load_ir if seen.given.of_openvino else _load
+        one, other = load(seen, runtimes, precisions, devices)
+        serving = Serving(one, wanted, inside)
+        if wanted.seed is not None and serving.state is None:
+            inside.refuse_seed(wanted.seed, model)
+        other_s = Serving(other, wanted, inside, like=serving)
+        next_state = None if serving.state is None else serving.state.next
+        kinds = {**one.drawn, **other.drawn}
+        if next_state:
+            kinds[next_state] = ""
+        report = ComparedRuns(model, (one, other), serving.seed, by, serving.filled)
+        for done, number in enumerate(wanted.numbers):
+            progress(done, wanted.runs, f"run {number}")
+            differences = of_run(serving.run(), other_s.run(), kinds, by)
+            report.runs.append((number, differences))
     return report
 
 
