@@ -75,6 +75,10 @@ def coin(*probabilities: float) -> str:
 
 
 RISING = (0.1, 0.1, 0.1, 0.1, 0.4, 0.4, 0.4, 0.4)
+# z reads what decides how a coin of y falls, and no coin.
+DRAWN_SHARES = """g (float[N,8] x) => (bool[N,8] y, float[N,8] z, float[N,8] v) {
+    u = RandomUniformLike (x) y = Bernoulli <dtype: int = 9> (u) z = Add (u, x)
+    w = RandomUniformLike (x) v = Add (w, x) }"""
 # All 8 fall alike.
 ONE_COIN = """g () => (bool[8] y) <int64[1] of_all = {8}> {
     p = Constant <value = float[1] {0.3}> () k = Bernoulli <dtype: int = 9> (p)
@@ -194,6 +198,12 @@ CASES = {
     "equal Bernoullis of a half that are merged": Case(TWO_COINS, {("s",): (REPEAT,)}),
     "seeds that are one": Case(
         ONE_SEED, {("a", "b"): (), ("a", "c"): (ARE_ONE_SEED,), ("b", "c"): (ARE_ONE_SEED,)}
+    ),
+    "an inverted Bernoulli of drawn probabilities": Case(DRAWN_SHARES, {("y", "z"): (INVERTED,)}),
+    "another draw that goes with an inverted Bernoulli": Case(
+        DRAWN_SHARES,
+        {("y", "z"): (INVERTED,), ("y", "v"): (), ("z", "v"): ()},
+        new=DRAWN_SHARES.replace("v = Add (w, x)", "v = Add (u, x)"),
     ),
     "an inverted Bernoulli of another share": Case(
         COINS, {("y",): (), ("z",): (INVERTED,)}, new=OTHER_COINS, inputs=SHARES

@@ -12,7 +12,7 @@ import collections
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,8 @@ class FaultyNode:
     said: Said | None = None
     """The row that it meets; None where a trial alone shows the fault."""
     seeded: Seeded | None = None
+    beside_p: frozenset[str] = frozenset()
+    """Of a Bernoulli, the outputs that read a draw which its probabilities read, too."""
 
     @property
     def other(self) -> str:
@@ -192,9 +194,10 @@ def _may_be_of_inversion(node: FaultyNode, change: Change) -> bool:
         (name,) = change.outputs
         return node.reached[name] is not Reach.AS_DRAWN or change.is_inverted
     if isinstance(change, GoTogether):
+        reads = [name in node.reached or name in node.beside_p for name in change.both]
         # What goes together in the draw alone does so in the inverted one.
         reaches = [node.reached.get(name) for name in change.both]
-        return None not in reaches and reaches != [Reach.AS_DRAWN, Reach.AS_DRAWN]
+        return all(reads) and reaches != [Reach.AS_DRAWN, Reach.AS_DRAWN]
     return False
 
 
@@ -321,7 +324,7 @@ class _Gathered:
                 reached[id(found.node)] = drawn.reached
                 if drawn.is_of_halves:
                     self._of_halves.add(id(found.node))
-                self._add_node(found, drawn.reached)
+                self._add_node(found, drawn)
         for met in self._report.met_in(self._trials):
             text = met.known.says
             self._faults.setdefault(text)
@@ -333,11 +336,12 @@ class _Gathered:
                 cause.nodes.append(FaultyNode(text, node.called, of_node, seeded=node.seeded))
         return OfOriginal([*self._said], [*self._faults], [*self._causes.values()])
 
-    def _add_node(self, found: InspectedNode, reached: Reached) -> None:
+    def _add_node(self, found: InspectedNode, drawn: Drawn) -> None:
         """Takes over what is said of a node, each sentence as a fault or as none."""
         from onnx_philox._command.inspect.in_words import operator_of
         from onnx_philox._command.inspect.trials import Behaviour
 
+        reached = drawn.reached
         operator = operator_of(found.node)
         today = found.today(self._trials)
         rows = {each.text: each for each in today.known}
@@ -352,7 +356,8 @@ class _Gathered:
             if sentence.is_wrong or (is_of_trial and is_still):
                 self._faults.setdefault(text)
                 if not self._explains_nothing(found, row, today.trial, is_of_trial=is_of_trial):
-                    self._add_cause(FaultyNode(text, found.node.called, reached, operator, row))
+                    node = FaultyNode(text, found.node.called, reached, operator, row)
+                    self._add_cause(replace(node, beside_p=drawn.beside_p))
             else:
                 self._said.setdefault(text)
                 self._add_what_may_repeat(found, row, FaultyNode(text, found.node.called, reached))
@@ -417,6 +422,8 @@ class Drawn:
     reached: Reached
     is_of_halves: bool = False
     """Whether it is a Bernoulli of which each probability is a half."""
+    beside_p: frozenset[str] = frozenset()
+    """Of a Bernoulli, the outputs that read a draw which its probabilities read, too."""
 
 
 def _drawn(original: AnyLook) -> list[Drawn]:
@@ -431,12 +438,31 @@ def _drawn(original: AnyLook) -> list[Drawn]:
 
     found = search.search(original.graph)
     in_onnx = ReachedInOnnx(original.graph)
-    return [Drawn(in_onnx.by(each.node), _is_of_halves(each.node)) for each in found.nodes]
+    bernoullis = [each.node for each in found.nodes if _is_bernoulli(each.node)]
+    of_each: list[Reached] = []
+    beside_p: dict[int, set[str]] = collections.defaultdict(set)
+    """By the `id` of a Bernoulli."""
+    for each in found.nodes:
+        values = in_onnx.values_by(each.node)
+        reached = in_onnx.outputs_among(values)
+        of_each.append(reached)
+        for node in bernoullis:
+            if node.inputs[0] in values:
+                beside_p[id(node)] |= reached.keys()
+    drawn = []
+    for each, reached in zip(found.nodes, of_each, strict=True):
+        beside = frozenset(beside_p[id(each.node)])
+        drawn.append(Drawn(reached, _is_of_halves(each.node), beside))
+    return drawn
+
+
+def _is_bernoulli(node: ir.Node) -> bool:
+    return node.op_type == "Bernoulli" and node.domain in STANDARD_DOMAINS
 
 
 def _is_of_halves(node: ir.Node) -> bool:
     """Whether a node is a Bernoulli of which each probability is a half."""
-    if node.op_type != "Bernoulli" or node.domain not in STANDARD_DOMAINS:
+    if not _is_bernoulli(node):
         return False
     given = node.inputs[0]
     known = None if given is None else small_constant(given, _MOST_NUMBERS)

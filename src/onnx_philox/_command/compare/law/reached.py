@@ -124,8 +124,13 @@ class ReachedInOnnx:
                 for value in graph.outputs:
                     self._owners[value].append(node)
 
-    def by(self, node: ir.Node) -> Reached:
-        """The outputs that read what a node draws."""
+    def outputs_among(self, values: Mapping[ir.Value, Reach]) -> Reached:
+        """Of values that read what a node draws, the outputs."""
+        outputs = self._outputs
+        return {outputs[value]: reach for value, reach in values.items() if value in outputs}
+
+    def values_by(self, node: ir.Node) -> dict[ir.Value, Reach]:
+        """The values of the model that read what a node draws, with the draw itself."""
         known: dict[ir.Value, Reach] = {}
         waiting = []
         for value in node.outputs:
@@ -139,7 +144,7 @@ class ReachedInOnnx:
                     if reach > known.get(output, 0):
                         known[output] = reach
                         waiting.append(output)
-        return {self._outputs[value]: known[value] for value in known if value in self._outputs}
+        return known
 
     def _readers(self, value: ir.Value) -> list[tuple[ir.Node, Reach]]:
         """The nodes that read a value, and how what they give does."""
