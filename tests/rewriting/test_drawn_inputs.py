@@ -87,6 +87,16 @@ LAWS: dict[str, tuple[str, str, Drawn]] = {
         "float",
         lambda s: (reference.random_bernoulli([2, 3], 0.3, state=s)[0].astype(np.float32), s),
     ),
+    "bernoulli of bytes": (
+        "bernoulli(0.3)",
+        "uint8",
+        lambda s: (reference.random_bernoulli([2, 3], 0.3, state=s)[0].astype(np.uint8), s),
+    ),
+    "bernoulli of short integers": (
+        "bernoulli(0.3)",
+        "int16",
+        lambda s: (reference.random_bernoulli([2, 3], 0.3, state=s)[0].astype(np.int16), s),
+    ),
     "bits": (
         "bits",
         "uint32",
@@ -111,7 +121,10 @@ def test_an_input_is_drawn_by_its_law_behind_the_streams_of_the_model(
 
 
 # Of f16 and uint32 OpenVINO's front end makes other graphs, which other tests ask.
-@pytest.mark.parametrize("name", [n for n in LAWS if LAWS[n][1] in ("float", "int64", "bool")])
+OF_AN_IR = ("float", "int64", "bool", "uint8", "int16")
+
+
+@pytest.mark.parametrize("name", [n for n in LAWS if LAWS[n][1] in OF_AN_IR])
 def test_an_ir_draws_what_its_file_of_onnx_draws(name: str, tmp_path: Path) -> None:
     law, type_, _ = LAWS[name]
     text = TEXT.replace("z = Identity (noise)", "z = Concat <axis = 0> (noise)")
@@ -305,6 +318,17 @@ UNREADABLE = {
         model_of("int64"),
         "uniform(2, 2)",
         "draw must be uniform(low, high), with a low below high for i64: got noise=uniform(2, 2)",
+    ),
+    "a bernoulli of 4 bits": (
+        parse("g (int4[2] noise) => (float[2] y) { y = Cast <to: int = 1> (noise) }"),
+        "bernoulli(0.5)",
+        "a law of int4, the type of that input (bernoulli draws bool, and integers and floats of "
+        "8, 16, 32 or 64 bits, but for floats of 8)",
+    ),
+    "a bernoulli of texts": (
+        parse("g (string[2] noise) => (string[2] y) { y = Identity (noise) }"),
+        "bernoulli(0.5)",
+        "the type of that input (bernoulli draws bool, and integers and floats of",
     ),
     "nothing reads it": (
         parse("g (float[2] noise, float[2] x) => (float[2] y) { y = Neg (x) }"),

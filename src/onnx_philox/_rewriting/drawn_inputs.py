@@ -12,6 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
@@ -25,7 +26,7 @@ from onnx_philox._contract.operators import (
     RANDOM_UNIFORM,
 )
 from onnx_philox._contract.shown import dims, listed
-from onnx_philox._contract.types import BOOL, ElementType
+from onnx_philox._contract.types import BOOL, BY_DTYPE, ElementType
 
 OWNER = "onnx_philox.make_reproducible"
 """What the refusals of a rewrite name as the function that refuses."""
@@ -113,19 +114,23 @@ class DrawnInput:
         """
         _refuse(self.name, self.text, allowed, remedy, error)
 
-    def values(self, type_: ElementType | None, shown: str) -> ElementType:
+    def values(self, dtype: np.dtype[Any] | None, shown: str) -> ElementType:
         """The type that its operator draws, given that of the input; `shown` is its name.
 
-        A Bernoulli is drawn as bool, and cast.
+        A Bernoulli is drawn as bool, and cast to any type of numbers that NumPy has, and bf16.
 
         Raises:
             TypeError: It does not draw this type.
         """
-        if self.law.operator is RANDOM_BERNOULLI and type_ is not None:
-            return BOOL
+        type_ = None if dtype is None else BY_DTYPE.get(dtype)
         types = self.law.types()
+        names = listed([each.name for each in types])
+        if self.law.operator is RANDOM_BERNOULLI:
+            is_integer = dtype is not None and dtype.kind in "iu"
+            if type_ is not None or is_integer:
+                return BOOL
+            names = "bool, and integers and floats of 8, 16, 32 or 64 bits, but for floats of 8"
         if type_ is None or type_ not in types:
-            names = listed([each.name for each in types])
             allowed = f"a law of {shown}, the type of that input ({self._word} draws {names})"
             self.refuse(allowed, "Write another word.", TypeError)
         return type_

@@ -7,6 +7,7 @@ other random node.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import openvino as ov
@@ -34,6 +35,7 @@ from onnx_philox._rewriting.not_rows import AskedShape
 
 _AWAITS_STATE = f"{AWAITS_STATE}.drawn_input"
 """What the state is called that such a node waits for."""
+_BITS_OF_A_BYTE = 8
 
 
 def draw_inputs(model: ov.Model, drawn: Sequence[DrawnInput]) -> None:
@@ -102,8 +104,14 @@ def _draw(
     """The draw in the place of an input."""
     type_ = parameter.get_element_type()
     known = arrays.element_type(type_)
-    type_of_input = known if isinstance(known, ElementType) else None
-    values = drawn.values(type_of_input, arrays.name(type_))
+    # NumPy's types for those of fewer than 8 bits, and for floats of 8, are others.
+    is_of_numpy = type_.is_integral() and type_.get_bitwidth() >= _BITS_OF_A_BYTE
+    dtype: np.dtype[Any] | None = None
+    if isinstance(known, ElementType):
+        dtype = known.dtype
+    elif is_of_numpy:
+        dtype = known
+    values = drawn.values(dtype, arrays.name(type_))
     operator = drawn.law.operator
     given = {operator.size_input.name: shape, **drawn.parameters(values)}
     said = {OUTPUT_TYPE: values.name}

@@ -18,7 +18,7 @@ from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._contract.types import BY_DTYPE, ElementType
+from onnx_philox._contract.types import ElementType
 from onnx_philox._rewriting import drawn_inputs
 from onnx_philox._rewriting.drawn_inputs import OWNER, DrawnInput
 from onnx_philox._runtimes.models import LoadedModel
@@ -144,7 +144,7 @@ class FedInput:
         port.check_array()
         assert port.dtype is not None
         self._dtype = port.dtype
-        self._values: ElementType = drawn.values(BY_DTYPE.get(port.dtype), port.type_name)
+        self._values: ElementType = drawn.values(port.dtype, port.type_name)
         self._parameters = drawn.parameters(self._values)
         sizes = None if port.shape is None else [_size(each) for each in port.shape]
         drawn.check_shape(sizes)

@@ -15,7 +15,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.known_input import sizes_of
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
-from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
+from onnx_philox._contract.types import BOOL
 from onnx_philox._models import onnx_graphs
 from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
 from onnx_philox._rewriting.asked import OWNER
@@ -116,7 +116,8 @@ def _draw(
 ) -> ir.Value:
     """The draw in the place of an input."""
     type_name = _type_name(value)
-    values = drawn.values(_element_type(value), type_name)
+    of_numpy = None if value.dtype is None else value.dtype.numpy()
+    values = drawn.values(of_numpy, type_name)
     parameters = drawn.parameters(values)
     operator = drawn.law.operator
     given = {name: emitter.constant(name, array) for name, array in parameters.items()}
@@ -138,12 +139,6 @@ def _draw(
     if values is BOOL and value.dtype not in (None, ir.DataType.BOOL):
         new = emitter.cast("cast", new, value.dtype)
     return new
-
-
-def _element_type(value: ir.Value) -> ElementType | None:
-    if value.dtype is None:
-        return None
-    return BY_ONNX.get(value.dtype.value)
 
 
 def _type_name(value: ir.Value) -> str:
