@@ -13,9 +13,11 @@ import onnx
 import onnxruntime
 import openvino as ov
 import pytest
+from openvino import opset8
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
+from tests.common import openvino_models as made
 from tests.common.cases import assert_refused, assert_same_bits
 from tests.common.foreign import NOISE, batch, parse
 from tests.common.runtimes import RUNTIMES, bare_session, compiled, save_ir
@@ -180,6 +182,34 @@ def test_where_dimensions_have_no_names_the_model_itself_says_what_the_batch_is(
             pipe(fed(**rows), seed=1)
     for size in (1, 2, 5):
         assert len(pipe(fed(w=size, z=size), seeds=[7, 8])) == 3
+
+
+@pytest.mark.parametrize("given", ["model", "file", "compiled"])
+def test_tensors_that_openvino_joins_keep_the_names_that_the_model_gave_them(
+    given: str, tmp_path: Path
+) -> None:
+    """A Concat of one tensor goes when a model is compiled, and leaves its names to the other."""
+    x = made.parameter("x", [-1, 4])
+    inner = opset8.concat([x], 0)
+    inner.output(0).set_names({"a"})
+    drawn = opset8.add(made.uniform(opset8.shape_of(inner)), inner)
+    drawn.output(0).set_names({"b"})
+    original = made.model({"y": opset8.concat([drawn], 0)}, [x])
+    # The parameter has a name of its own, as in a file that a converter wrote.
+    x.set_friendly_name("Parameter_1")
+    model = make_reproducible(original, per_row=True)
+    what = model
+    how = {"runtime": "openvino"}
+    if given == "file":
+        what = tmp_path / "model.xml"
+        ov.save_model(model, what)
+    if given == "compiled":
+        what = compiled(model)
+        how = {"source": model}
+    pipe = Pipeline(what, **how)
+    assert [*pipe({"x": np.zeros((2, 4), np.float32)}, seeds=[1, 2])] == ["y"]
+    with pytest.raises(ValueError, match=r"number of rows of 'x' must be 1, .*: got 2"):
+        pipe({"x": np.zeros((2, 4), np.float32)}, seeds=[1])
 
 
 def test_the_rows_of_a_runtime_s_own_values_are_counted() -> None:

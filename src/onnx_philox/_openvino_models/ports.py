@@ -1,7 +1,8 @@
-"""The names that an ONNX model gives to the inputs and outputs of what OpenVINO made of it.
+"""The names that a model gives to the inputs and outputs of what OpenVINO made of it.
 
 OpenVINO drops nodes that change nothing, such as a Dropout that is not in training, and calls what
-went through them by its last name: the input `z` becomes `d` after `d = Dropout (z)`.
+went through them by its last name: the input `z` becomes `d` after `d = Dropout (z)`. When it
+compiles a model, a tensor on both sides of such a node gets the names of both.
 """
 
 from __future__ import annotations
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 _END = "/sink_port_0"
 
 
-def input_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) -> list[str]:
+def input_names(
+    ports: Sequence[ov.ConstOutput],
+    graph: onnx.GraphProto | None,
+    uncompiled: Sequence[ov.Output] = (),
+) -> list[str]:
     """A name for each of OpenVINO's inputs, which lack those that nothing reads.
 
-    `graph` is the ONNX model's; None if there is none.
+    Args:
+        ports: The inputs.
+        graph: The ONNX model's; None if there is none.
+        uncompiled: The inputs of the model that was compiled; none where nobody knows them.
     """
     declared: set[str] = set()
     before: dict[str, str] = {}
@@ -31,8 +39,7 @@ def input_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) 
             if node.op_type == "Dropout":
                 before[node.output[0]] = node.input[0]
 
-    def name_of(port: ov.ConstOutput) -> str:
-        names: set[str] = port.get_names()
+    def name_of(port: ov.ConstOutput, names: set[str]) -> str:
         for name in sorted(names, key=lambda name: name not in declared):
             while name not in declared and name in before:
                 name = before[name]
@@ -40,17 +47,21 @@ def input_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) 
                 return name
         return _chosen(port, names)
 
-    return [name_of(port) for port in ports]
+    own = _own(ports, uncompiled)
+    return [name_of(port, names) for port, names in zip(ports, own, strict=True)]
 
 
-def output_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) -> list[str]:
-    """A name for each output."""
+def output_names(
+    ports: Sequence[ov.ConstOutput],
+    graph: onnx.GraphProto | None,
+    uncompiled: Sequence[ov.Output] = (),
+) -> list[str]:
+    """A name for each output; the arguments are those of `input_names`."""
     declared = {value.name for value in graph.output} if graph else set()
     ends = [_node_name(port) for port in ports]
     names = []
-    for port, end in zip(ports, ends, strict=True):
+    for port, own, end in zip(ports, _own(ports, uncompiled), ends, strict=True):
         # The tensor may have the names of other values; the end of the model keeps its own.
-        own: set[str] = port.get_names()
         if end in declared:
             names.append(end)
         else:
@@ -61,6 +72,18 @@ def output_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None)
         is_twice = names.count(name) > 1
         chosen.append(end if is_twice else name)
     return chosen
+
+
+def _own(ports: Sequence[ov.ConstOutput], uncompiled: Sequence[ov.Output]) -> list[set[str]]:
+    """The names of each tensor that it had before the model was compiled, or all of them."""
+    names = [set(port.get_names()) for port in ports]
+    if len(uncompiled) != len(names):
+        return names
+    own = []
+    for here, port in zip(names, uncompiled, strict=True):
+        kept = here & port.get_names()
+        own.append(kept or here)
+    return own
 
 
 def _chosen(port: ov.ConstOutput, names: set[str]) -> str:

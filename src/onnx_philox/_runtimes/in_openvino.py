@@ -43,7 +43,8 @@ _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 class OpenvinoModel(models.LoadedModel):
     """A compiled model, with an infer request for each thread that runs it.
 
-    Its inputs and outputs have the names of the ONNX model that it was made from, if there is one.
+    Its inputs and outputs have the names of the ONNX model that it was made from, if there is one,
+    or else of the model `before` it was compiled.
     """
 
     runtime = "openvino"
@@ -55,9 +56,12 @@ class OpenvinoModel(models.LoadedModel):
         graph: onnx.GraphProto | None = None,
         initial: Initial | None = None,
         carrying: Collection[Carrier] = (),
+        before: ov.Model | None = None,
     ) -> None:
         self.compiled = compiled
-        names = input_names(compiled.inputs, graph)
+        inputs_before = [] if before is None else before.inputs
+        outputs_before = [] if before is None else before.outputs
+        names = input_names(compiled.inputs, graph, inputs_before)
         known = {}
         if graph:
             known = {value.name: value for value in graph.input}
@@ -65,7 +69,7 @@ class OpenvinoModel(models.LoadedModel):
         self.inputs = named(
             [_port(name, given, known.get(name)) for name, given in ports], carrying
         )
-        self.outputs = output_names(compiled.outputs, graph)
+        self.outputs = output_names(compiled.outputs, graph, outputs_before)
         # OpenVINO drops inputs that nothing reads. Those with a value in the model are constants.
         constant = set()
         if graph:
@@ -107,7 +111,8 @@ class OpenvinoModel(models.LoadedModel):
             initial = None
             if states:
                 initial = Initial.of_source(new_core(AUTO), served.model, states)
-            return cls(given.model, served.graph, initial, _carrying(served, served.model))
+            carrying = _carrying(served, served.model)
+            return cls(given.model, served.graph, initial, carrying, served.model)
         config = options.config or {}
         device = "CPU" if options.device is None else options.device
         hint = config.get(PRECISION)
@@ -132,7 +137,7 @@ class OpenvinoModel(models.LoadedModel):
             initial = Initial(core, model) if model.get_variables() else None
         drawn = _show_drawn(model) if asked.shows_drawn else {}
         compiled = _compiled(given.owner, core, model, device, config)
-        loaded = cls(compiled, graph, initial, _carrying(served, model))
+        loaded = cls(compiled, graph, initial, _carrying(served, model), model)
         loaded.backend = models.choose_backend(cls, options.backend)
         loaded.drawn = drawn
         loaded.precision = _precision(compiled)
