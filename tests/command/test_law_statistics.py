@@ -375,6 +375,14 @@ SAYS: dict[str, tuple[Model, Model, list[str]]] = {
         beside(0.1, -np.inf),
         [r"y: \+inf in 0\.0%, was (9|10)\.\d%", r"y: -inf in (9|10)\.\d%, was 0\.0%"],
     ),
+    "the scale of one value": (
+        lambda random, runs: {"y": 100 + random.normal(size=(runs, 4)) * [5, 1, 1, 1]},
+        lambda random, runs: {"y": 100 + random.normal(size=(runs, 4)) * [5, 1, 3, 1]},
+        [
+            r"y\[2\]: .* or less in .*; mean (100|99\.9), was (100|99\.9); "
+            r"standard deviation (2\.9|3|3\.0)\d?, was (0\.9|1|1\.0)\d* \(1 of 4 values differs\)"
+        ],
+    ),
     "where an infinity stands": (
         lambda random, runs: {"y": np.where(random.random((runs, 2)) < [0.8, 0.2], -np.inf, 0.0)},
         lambda random, runs: {"y": np.where(random.random((runs, 2)) < [0.2, 0.8], -np.inf, 0.0)},

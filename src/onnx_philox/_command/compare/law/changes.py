@@ -277,6 +277,8 @@ class _Changed:
             event = _up_to(value)
         now, was = self._shares_of(element, test)
         text = f"{event} in {shares_in_words(now, was)}"
+        if not column.is_few and output.is_finite:
+            text += f"; {_moments_in_words(*output.moments_of(element))}"
         name = output.name
         place = output.places[element]
         if len(output.places) == 1:
@@ -315,6 +317,16 @@ def shares_in_words(now: float, was: float) -> str:
         if new != old:
             return f"{new}, was {old}"
     return f"{now:.1%}, was {was:.1%}"
+
+
+def _moments_in_words(means: Array, deviations: Array) -> str:
+    """Two means and two standard deviations: the original's, and the model's."""
+    mean_was, mean_now = means.tolist()
+    deviation_was, deviation_now = deviations.tolist()
+    return (
+        f"mean {mean_now:.3g}, was {mean_was:.3g}; "
+        f"standard deviation {deviation_now:.3g}, was {deviation_was:.3g}"
+    )
 
 
 def _in_text(value: float) -> str:

@@ -313,6 +313,23 @@ class Watched:
         """Where in the whole output an element is that is looked at."""
         return int(self._at[element])
 
+    def moments_of(self, element: int) -> tuple[Floats, Floats]:
+        """The means and the standard deviations of an element: the original's, and the model's."""
+        place = self._at[element]
+        means = self.sums[:, place] / self.whole.runs
+        squares = self.squares[:, place] / self.whole.runs
+        deviations = np.sqrt(np.maximum(squares - np.square(means), 0))
+        # Few runs have one measure for all elements.
+        centre = np.broadcast_to(self.measure.centre, self.size)[place]
+        scale = np.broadcast_to(self.measure.scale, self.size)[place]
+        return centre + scale * means, scale * deviations
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether neither model gave an infinity or NaN, in the whole output."""
+        is_none = [each.kind in (INFINITE, NOT_A_NUMBER) for each in self.statistics]
+        return not (self.whole.was + self.whole.now)[is_none].any()
+
     def is_frequent(self, block: Block) -> NDArray[np.bool_]:
         """Where the whole output has its most frequent value."""
         return are_near(block.values, self.mode, self.reach)
