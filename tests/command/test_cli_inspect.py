@@ -149,11 +149,12 @@ def tried():
         given["Bernoulli", name] = nodes(f"y = Bernoulli <dtype = {dtype}> (x)")
     for key in itertools.product(RANDOM, (17, 22), (False, True)):
         given[key] = random(*key[:2], is_seeded=key[2])
-    found = tries(*given.values())
+    # Of a node alone of its kind nobody asks whether it repeats another.
+    found = tries(*given.values(), *given.values())
     return {
         (*key, runtime): trial
         for runtime, all_of_it in zip(("onnxruntime", "openvino"), found, strict=True)
-        for key, trial in zip(given, all_of_it, strict=True)
+        for key, trial in zip(given, all_of_it[: len(given)], strict=True)
     }
 
 
@@ -222,6 +223,27 @@ def test_a_seed_of_the_time_is_seen_through_and_a_node_alone_of_its_kind_repeats
     for found in tries(*(nodes(f"y = RandomNormal <shape = [3], {a}> ()") for a in given)):
         merged = ["merged nodes" in names_of(trial) for trial in found]
         assert merged == [True, True, False, False]
+
+
+LAST = "a = Abs (x)  y = Dropout {} (a, ratio, on)"
+REMOVED = "a = Abs (x)  d = Dropout {} (a, ratio, on)  y = Neg (d)"
+
+
+@pytest.mark.parametrize(
+    ("texts", "seed", "repeats"),
+    [
+        # One alone draws: no other is there to repeat it.
+        ((LAST, REMOVED), "", False),
+        ((LAST, REMOVED), "<seed = 7>", False),
+        # Followed by a node, two are removed and give what they read.
+        ((LAST, LAST), "", False),
+        ((LAST, LAST), "<seed = 7>", True),
+    ],
+)
+def test_dropouts_are_said_to_repeat_each_other_only_where_they_draw(texts, seed, repeats):
+    of_onnxruntime, _ = tries(*(nodes(text.format(seed)) for text in texts))
+    merged = ["merged nodes" in names_of(trial) for trial in of_onnxruntime]
+    assert any(merged) is repeats
 
 
 @pytest.mark.parametrize(

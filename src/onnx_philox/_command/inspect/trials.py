@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -121,11 +121,7 @@ def run(
     distinct = {}
     for probe in probes:
         distinct[probe.key] = probe
-    counts = Counter(probe.kind for probe in probes)
-    several = set()
-    for key, probe in distinct.items():
-        if counts[probe.kind] > 1:
-            several.add(key)
+    counts = Counter(probe.key for probe in probes)
     count = itertools.count(1)
     total = len(runtimes) * len(_ROLES) * len(distinct)
     line = None if of_ir else together.line_of(list(distinct.values()))
@@ -143,7 +139,7 @@ def run(
         }
 
         def try_in(runtime: Runtime) -> Trials:
-            return _try(runtime, workers.get(runtime.name), distinct, line, several, rest, tell)
+            return _try(runtime, workers.get(runtime.name), distinct, line, counts, rest, tell)
 
         with ThreadPoolExecutor(len(runtimes)) as pool:
             return list(pool.map(try_in, runtimes))
@@ -154,13 +150,13 @@ def _try(
     workers: Sequence[_Worker] | None,
     probes: Mapping[str, Probe],
     line: str | None,
-    several: Container[str],
+    counts: Mapping[str, int],
     rest: Rest | None,
     tell: Tell,
 ) -> Trials:
     """Tries probes in a runtime: first by the `line` that asks for all, if there is one.
 
-    Of those in `several`, the model has more of their kind.
+    `counts` says of how many nodes of the model each probe is.
     """
     name = runtime.name
     if workers is None:
@@ -178,19 +174,24 @@ def _try(
     for key, probe in probes.items():
         if _verdict(probe, here[key]) is None:
             drawn[key] = probe
+    of_kinds: Counter[str] = Counter()
+    for key, probe in drawn.items():
+        of_kinds[probe.kind] += counts[key]
     in_twos = {
         f"{key} {i}": line
         for key, probe in drawn.items()
-        if key in several
+        if of_kinds[probe.kind] > 1
         for i, line in enumerate(probe.twins)
     }
     twins = _answers(first, in_twos, lambda _: None)
     in_the_way = _in_the_way(first, rest)
-    repeating = {
-        key.partition(" ")[0]
-        for key, answer in twins.items()
-        if "first" in answer and answer["first"] == answer["second"]
-    }
+    repeating = set()
+    for line, answer in twins.items():
+        key = line.rpartition(" ")[0]
+        # Of two that are removed neither draws.
+        is_drawn = "first" in answer and answer["first"] != probes[key].undrawn
+        if is_drawn and answer["first"] == answer["second"]:
+            repeating.add(key)
     if both is None:
         if drawn:
             _wait_for_a_second()
