@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +17,11 @@ import numpy as np
 import onnx
 import pytest
 
-from onnx_philox import PhiloxState, reference
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._command import compare, inspect, rewritten_file, run
+from onnx_philox._command.run import loading
+from onnx_philox._command.run.output_files import OutputFiles
+from onnx_philox._runtimes.stated_model import StatedModel
 from onnx_philox.rewriting import rewrite_file
 from tests.common import child, cli
 from tests.common.cases import assert_refused, table
@@ -239,6 +246,116 @@ def test_a_signal_leaves_what_was_there(tmp_path, name, number, is_there):
         child.send_signal(number)
         assert child.wait(30) == -number
     assert tree(tmp_path) == before
+
+
+# After which call in the second run an interruption comes, and how many runs are then saved.
+INTERRUPTED_AFTER = [
+    (StatedModel, "run", 1),
+    (run, "hashes", 1),
+    (tempfile, "mkstemp", 2),
+    (zipfile.ZipFile, "open", 2),
+    (np.lib.format, "write_array", 2),
+    (zipfile.ZipFile, "__exit__", 2),
+    (os, "replace", 2),
+    (OutputFiles, "save", 2),
+]
+
+
+def sends_once(monkeypatch, owner, name, number, *, call=1):
+    """Lets a call of a function send a signal to this process when it has done its work."""
+    original = getattr(owner, name)
+    calls = itertools.count(1)
+
+    def called(*arguments, **options):
+        done = original(*arguments, **options)
+        if next(calls) == call:
+            signal.raise_signal(number)
+        return done
+
+    monkeypatch.setattr(owner, name, called)
+
+
+@pytest.fixture
+def interrupts():
+    """Lets an interruption of this process be Python's, also in a worker that ignores them."""
+    of_the_tests = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, of_the_tests)
+
+
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize(("owner", "name", "saved"), INTERRUPTED_AFTER)
+def test_an_interrupted_run_says_which_files_are_there(tmp_path, monkeypatch, owner, name, saved):
+    model = tmp_path / "new.onnx"
+    onnx.save(graphs.random_normal([2], 0.0, 1.0, "f32", global_seed=1), model)
+    monkeypatch.chdir(tmp_path)
+    sends_once(monkeypatch, owner, name, signal.SIGINT, call=2)
+    said = cli.refusal("run", model.name, "--runs", 3, "-o", "cut", code=130)
+    files = ["cut.run0.npz", "cut.run1.npz"][:saved]
+    assert tree(tmp_path).keys() == {"new.onnx", *files}
+    expected = f"\nonnx-philox: interrupted after {saved} of 3 runs. Saved: {', '.join(files)}.\n"
+    assert said == expected
+
+
+def in_place_of_an_interruption(error):
+    """A function that fails as Python does where it is interrupted within an import in C."""
+
+    def fail(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interruption:
+            raise error from interruption
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("half"), ImportError("half"), OSError(5, "half", "x")]
+)
+@pytest.mark.parametrize(
+    ("owner", "name", "command"),
+    [
+        (run, "look", "run"),
+        (loading, "load_model", "run"),
+        (StatedModel, "run", "run"),
+        (rewritten_file, "rewrite", "rewrite -o made.onnx"),
+        (compare, "compare", "compare"),
+        (inspect, "inspect", "inspect"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_an_error_that_an_interruption_led_to_is_an_interruption(
+    tmp_path, monkeypatch, owner, name, command, error
+):
+    model = tmp_path / "new.onnx"
+    onnx.save(graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True), model)
+    monkeypatch.setattr(owner, name, in_place_of_an_interruption(error))
+    said = cli.refusal(*command.split(), model, code=130)
+    assert said == "\nonnx-philox: interrupted.\n"
+
+
+def test_a_signal_within_a_member_of_an_archive_ends_the_process(tmp_path):
+    model = tmp_path / "new.onnx"
+    onnx.save(graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True), model)
+    command = ["run", model, "--seed", "1", "-o", tmp_path / "cut", "--runtime", "reference"]
+    child.forked(TERMINATED, *command, code=-signal.SIGTERM)
+    assert tree(tmp_path).keys() == {"new.onnx"}
+
+
+# Ends within a member of the file that it writes.
+TERMINATED = """
+import signal, zipfile
+from onnx_philox._command import app
+original = zipfile.ZipFile.open
+
+def open(*arguments, **options):
+    member = original(*arguments, **options)
+    signal.raise_signal(signal.SIGTERM)
+    return member
+
+zipfile.ZipFile.open = open
+app.app()
+"""
 
 
 @pytest.mark.parametrize("name", ["m.onnx", "m.xml"])

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from onnx_philox import _command as rooms
+from onnx_philox._files.signals import cause_of
 
 NAME = "onnx-philox"
 _UNPRINTABLE = "standard output cannot be written: {}. Free space there, or print elsewhere."
@@ -195,13 +196,23 @@ class CommandGroup(click.Group):
         """Runs the command, and ends the process with its exit code."""
 
         def run() -> Any:
-            return super(CommandGroup, self).main(
-                args,
-                prog_name,
-                complete_var,
-                standalone_mode=False,
-                **extra,
-            )
+            try:
+                return super(CommandGroup, self).main(
+                    args,
+                    prog_name,
+                    complete_var,
+                    standalone_mode=False,
+                    **extra,
+                )
+            except click.Abort:
+                raise
+            except Exception as error:
+                # What an interruption left halfway may fail in its own way.
+                interruption = cause_of(error, KeyboardInterrupt)
+                if interruption is None:
+                    raise
+                click.echo(err=True)  # as click does, after the terminal's ^C
+                raise click.Abort from interruption
 
         if not standalone_mode:
             return run()

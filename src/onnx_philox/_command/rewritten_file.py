@@ -18,7 +18,7 @@ from onnx_philox._command.inspect.known import untried
 from onnx_philox._command.terminal import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
-from onnx_philox._files import new_files
+from onnx_philox._files import new_files, signals
 from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._progress import Progress, ignore
@@ -302,7 +302,7 @@ def rewrite(
     seen = look(given)
     with (
         given.kept_open(),
-        new_files.tidied_up_on_signals(),
+        signals.tidied_up_on_signals(),
         warnings.catch_warnings(record=True) as caught,
     ):
         new_files.check_apart(_OWNER, _outputs(target), given.reads)

@@ -21,6 +21,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from onnx_philox._command import refusals
+from onnx_philox._files.signals import cause_of
 from onnx_philox._progress import ignore
 
 # The width of a report that goes into a pipe: its lines are as long as they are.
@@ -187,7 +188,11 @@ def fail(command: str, error: Exception, code: int) -> NoReturn:
 
     Raises:
         SystemExit: With the code.
+        KeyboardInterrupt: It is no error of its own: an interruption led to it.
     """
+    interruption = cause_of(error, KeyboardInterrupt)
+    if interruption is not None:
+        raise interruption
     text = refusals.text(error, command)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."

@@ -6,22 +6,16 @@ import contextlib
 import errno
 import os
 import shutil
-import signal
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any, BinaryIO
 
 from onnx_philox._contract import checks
+from onnx_philox._files.signals import held_back
 
 # The errors for a full disk, an exhausted quota, and a process's limit on file sizes.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_SIGNALS = ("SIGTERM", "SIGHUP")
-# `timeout` and init systems send a signal twice in a row; the second must not stop the tidying up.
-_ONE_SIGNAL_SECONDS = 5.0
 
 
 class NewFiles:
@@ -41,7 +35,7 @@ class NewFiles:
 
     def __exit__(self, kind: object, *_: object) -> None:
         # Closed in this order: temporary files go first, then the folders around them.
-        with self._undo, self._tidy:
+        with held_back(), self._undo, self._tidy:
             if kind is None:
                 self._move()
                 self._undo.pop_all()
@@ -50,9 +44,9 @@ class NewFiles:
     def open(self, path: Path) -> Iterator[BinaryIO]:
         """Opens a file to write; it takes the place of a path at the end of the block."""
         self.make_folder(path.parent)
-        with _named(path):
+        with held_back(), _named(path):
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        self._tidy.callback(_remove, Path(name))
+            self._tidy.callback(_remove, Path(name))
         with no_room_named(path), os.fdopen(handle, "wb") as file:
             yield file
         self.move(Path(name), path)
@@ -60,9 +54,9 @@ class NewFiles:
     def folder_beside(self, path: Path) -> Path:
         """A temporary folder on the file system of a path, removed at the end of the block."""
         self.make_folder(path.parent)
-        with _named(path):
+        with held_back(), _named(path):
             folder = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
-        self._tidy.callback(shutil.rmtree, folder, ignore_errors=True)
+            self._tidy.callback(shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
     def move(self, written: Path, path: Path) -> None:
@@ -80,8 +74,9 @@ class NewFiles:
             missing.append(folder)
             folder = folder.parent
         for made in reversed(missing):
-            made.mkdir(exist_ok=True)
-            self._undo.callback(_remove_folder, made)
+            with held_back():
+                made.mkdir(exist_ok=True)
+                self._undo.callback(_remove_folder, made)
 
     def _move(self) -> None:
         if len(self._moves) < 2:
@@ -186,48 +181,6 @@ def _keys(path: Path) -> list[Any]:
         status = path.stat()
         keys.append((status.st_dev, status.st_ino))
     return keys
-
-
-class _Terminated(BaseException):
-    """A signal that ends the process after everything is tidied up."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-@contextlib.contextmanager
-def tidied_up_on_signals() -> Iterator[None]:
-    """A block that SIGTERM and SIGHUP leave like an exception; then they end the process.
-
-    For commands: a library leaves the signals to its caller.
-    """
-    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
-    taken = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread() or not taken:
-        yield
-        return
-    last = 0.0
-
-    def stop(number: int, _: FrameType | None) -> None:
-        nonlocal last
-        if last and time.monotonic() - last < _ONE_SIGNAL_SECONDS:
-            return
-        last = time.monotonic()
-        raise _Terminated(number)
-
-    received = None
-    for number in taken:
-        signal.signal(number, stop)
-    try:
-        yield
-    except _Terminated as terminated:
-        received = terminated.number
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
-    if received is not None:
-        signal.raise_signal(received)
 
 
 def _remove(path: Path) -> None:

@@ -9,10 +9,8 @@ record their refusals under it, and the session raises them after the run.
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +21,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._files.signals import INTERRUPT, held_back
 from onnx_philox.onnxruntime import _extension_options, _feeds, _onnxruntime_ops
 from onnx_philox.onnxruntime._plan import SessionPlan, SessionRun
 
@@ -78,7 +77,7 @@ class PythonRun(SessionRun):
 
     def guard(self) -> AbstractContextManager[None]:
         """Holds Ctrl-C back: it ends the run, and is raised afterwards."""
-        return held_back(partial(setattr, self.options, "terminate", True))
+        return held_back((INTERRUPT,), partial(setattr, self.options, "terminate", True))
 
     def check(self) -> None:
         """Raises what an operator refused, as ONNX Runtime's exception for bad arguments."""
@@ -88,29 +87,3 @@ class PythonRun(SessionRun):
             raise _runtime_errors.refused(text, ort_state.InvalidArgument) from refused
         if refused is not None:
             raise refused
-
-
-@contextmanager
-def held_back(then: Callable[[], None]) -> Iterator[None]:
-    """Calls `then` when Ctrl-C is pressed in the block, and raises at the block's end.
-
-    Python handles signals in its main thread, between any two instructions, so also inside the
-    functions of onnxruntime-extensions that call an operator. Other threads need nothing.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed: list[tuple[int, Any]] = []
-
-    def hold(number: int, frame: Any) -> None:
-        pressed.append((number, frame))
-        then()
-
-    signal.signal(signal.SIGINT, hold)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if pressed:
-            handler(*pressed[0])

@@ -22,6 +22,7 @@ from onnx_philox._command.run.runs_printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart
+from onnx_philox._files.signals import held_back
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
@@ -109,8 +110,11 @@ def _run(
             if state is not None:
                 began = state.words(serving.inputs[state.name])
             outputs = serving.run()
-            path = None if files is None else files.save(number, outputs)
-            report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
+            of_outputs = hashes(outputs, loaded.drawn)
+            # A file is there just if the report names it.
+            with held_back():
+                path = None if files is None else files.save(number, outputs)
+                report.runs.append(Run(number, began, of_outputs, path))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(report.how_far(wanted, record)) from None
     if record is not None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from onnx_philox._contract.types import BF16
-from onnx_philox._files.new_files import NewFiles, tidied_up_on_signals
+from onnx_philox._files.new_files import NewFiles
+from onnx_philox._files.signals import tidied_up_on_signals
 from onnx_philox._runtimes.port import Arrays
 
 _SUFFIX = ".npz"
