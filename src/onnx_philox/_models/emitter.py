@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,17 +22,13 @@ CONSTANTS_OF_ANY_TYPE = 9
 Values = tuple[ir.Value, ...]
 
 
-def free_name(name: str, taken: Container[str | None]) -> str:
-    """`name`, with a number where it is taken."""
-    numbered = (f"{name}_{i}" if i else name for i in itertools.count())
-    return next(candidate for candidate in numbered if candidate not in taken)
-
-
 class Names:
     """The names of a model's values and nodes, those in its subgraphs too."""
 
     def __init__(self, model: ir.Model) -> None:
         self._taken: set[str | None] = set()
+        # How many numbers were tried of each name that was taken: those all are taken still.
+        self._tried: dict[str, int] = {}
         for graph in model.graphs():
             self._taken.update(value.name for value in onnx_graphs.values(graph))
             self._taken.update(node.name for node in graph)
@@ -44,7 +39,14 @@ class Names:
 
     def unique(self, name: str) -> str:
         """`name`, with a number where it is taken."""
-        free = free_name(name, self._taken)
+        free = name
+        number = self._tried.get(name, 0)
+        if number:
+            free = f"{name}_{number}"
+        while free in self._taken:
+            number += 1
+            free = f"{name}_{number}"
+            self._tried[name] = number
         self._taken.add(free)
         return free
 
@@ -83,6 +85,10 @@ class Emitter(Maker):
         """An emitter with the same names, and no nodes yet."""
         return Emitter(self._names, self.opset, self._prefix)
 
+    def new_name(self, what: str) -> str:
+        """A name for a new node, which is taken from now on."""
+        return self._names.new(f"{self._prefix}{what}")
+
     def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
         """A constant tensor, as a node: valid in every graph of every IR version."""
         is_cast = array.dtype.kind != "f" and self.opset < CONSTANTS_OF_ANY_TYPE
@@ -93,6 +99,10 @@ class Emitter(Maker):
         if not is_cast:
             return value
         return self.cast(what, value, ir.Tensor(array).dtype)
+
+    def constant_of_draw(self, what: str, array: NDArray[Any]) -> ir.Value:
+        """A constant that nothing reads but the draw."""
+        return self.constant(what, array)
 
     def shape(self, value: ir.Value) -> ir.Value:
         """The dimensions of a tensor, int64."""
@@ -167,7 +177,7 @@ class Emitter(Maker):
         shape: ir.Shape | Sequence[int] | None = None,
     ) -> ir.Value:
         """Names a value and declares its type and shape."""
-        value.name = self._names.new(f"{self._prefix}{what}")
+        value.name = self.new_name(what)
         value.type = ir.TensorType(dtype)
         value.shape = None if shape is None else ir.Shape(shape)
         return value

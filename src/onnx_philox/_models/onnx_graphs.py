@@ -246,4 +246,7 @@ def opset_of(imports: Mapping[str, int], domain: str) -> int | None:
 
 def onnx_opset_of(imports: Mapping[str, int]) -> int:
     """The version of ONNX's own domain."""
-    return next((imports[name] for name in STANDARD_DOMAINS if name in imports), 1)
+    for name in STANDARD_DOMAINS:
+        if name in imports:
+            return imports[name]
+    return 1

@@ -225,7 +225,9 @@ def _read(site: Site, types: Types) -> Outcome:
             _refuse_unknown(site)
         _check_opset(site)
         _check_owners(site)
+        seeds = None
         if version is not None:
+            # It is no node of this package, so it has none of the seeds that those keep.
             site = replace(site, version=version.since)
             check_schema(site.node, site.owners, site.version)
         elif site.node.domain in foreign.TENSORFLOW_DOMAINS:
@@ -233,9 +235,11 @@ def _read(site: Site, types: Types) -> Outcome:
             if count != 1:
                 site.refuse("the number of outputs", count, "1", "Correct the node.")
         replacement = read(site, types)
-        seeds = own_seeds(site.node)
+        if version is None:
+            seeds = own_seeds(site.node)
+            site = replace(site, seeds=seeds)
         random = Replaceable(
-            replace(site, seeds=seeds),
+            site,
             replacement,
             seeds=seeds,
             share=share_of(site.node),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import onnx_ir as ir
+from numpy.typing import NDArray
 
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.generators import Generator
@@ -153,6 +154,120 @@ def _invert(node: ir.Node, emitter: Emitter) -> None:
     node.append(emitter.nodes)
 
 
+class Shared:
+    """The constants, and the shapes of tensors, that stand once in a graph for all that read them.
+
+    No other graph reads a constant: OpenVINO takes no f32 into an If or Loop in f16. And no draw
+    shares it with other nodes, for which OpenVINO may round it.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[Hashable, ...], ir.Value] = {}
+        self._same_shape = SameShape()
+
+    def take(self, node: ir.Node, graph: ir.Graph) -> bool:
+        """Gives a new node its place in a graph, or lets its readers read an earlier one.
+
+        A constant comes first in the graph.
+
+        Returns:
+            Whether it is such a node; else its place is where all others are.
+        """
+        if node.op_type == "Shape":
+            return self._take_shape(node, graph)
+        if node.op_type != "Constant":
+            return False
+        (value,) = node.outputs
+        array = constant(value)
+        assert array is not None
+        readers = frozenset(use.node.domain == DOMAIN for use in value.uses())
+        first = self._first.setdefault(_constant_key(graph, readers, array), value)
+        if first is value:
+            graph[0].prepend(node)
+        else:
+            value.replace_all_uses_with(first)
+        return True
+
+    def constant_of_draws(self, graph: ir.Graph, array: NDArray[Any]) -> ir.Value | None:
+        """The constant that draws of a graph read already; None where there is none."""
+        return self._first.get(_constant_key(graph, _DRAWS_ALONE, array))
+
+    def shape_of(self, graph: ir.Graph, given: ir.Value) -> ir.Value | None:
+        """The shape of a tensor, or of one of its shape, where a graph has it already."""
+        return self._first.get(("Shape", graph, self._source(graph, given)))
+
+    def _source(self, graph: ir.Graph, given: ir.Value) -> ir.Value:
+        """The first tensor of a graph that surely has the shape of one."""
+        if given.graph is not graph:
+            return given
+        return self._same_shape.source(given)
+
+    def _take_shape(self, node: ir.Node, graph: ir.Graph) -> bool:
+        """Puts the shape of a tensor behind the first one that surely has it, once in a graph."""
+        (given,) = node.inputs
+        (shape,) = node.outputs
+        assert given is not None, "a tensor has the shape"
+        source = self._source(graph, given)
+        producer = source.producer()
+        if producer is not None and producer.graph is None:
+            return False
+        first = self._first.setdefault(("Shape", graph, source), shape)
+        if first is not shape:
+            shape.replace_all_uses_with(first)
+            return True
+        node.replace_input_with(0, source)
+        if producer is None or producer.graph is not graph:
+            graph[0].prepend(node)
+        else:
+            producer.append(node)
+        return True
+
+
+_DRAWS_ALONE = frozenset({True})
+"""The readers of a constant that is no other node's: whether each is one of this package."""
+
+
+def _constant_key(
+    graph: ir.Graph,
+    readers: frozenset[bool],
+    array: NDArray[Any],
+) -> tuple[Hashable, ...]:
+    return graph, readers, array.dtype, array.shape, array.tobytes()
+
+
+class SharingEmitter(Emitter):
+    """Makes the nodes of one draw in a graph, but those that the graph has already.
+
+    The names of these are taken all the same, so that no name depends on what is shared.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        opset: int,
+        prefix: str,
+        shared: Shared,
+        graph: ir.Graph,
+    ) -> None:
+        super().__init__(names, opset, prefix)
+        self._shared = shared
+        self._graph = graph
+
+    def constant_of_draw(self, what: str, array: NDArray[Any]) -> ir.Value:
+        first = self._shared.constant_of_draws(self._graph, array)
+        if first is None:
+            return super().constant_of_draw(what, array)
+        self.new_name(what)
+        return first
+
+    def shape(self, value: ir.Value) -> ir.Value:
+        first = self._shared.shape_of(self._graph, value)
+        if first is None:
+            return super().shape(value)
+        self.new_name("shape")
+        return first
+
+
 class Replace:
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
@@ -168,21 +283,26 @@ class Replace:
         self._batch = batch
         self._names = names
         self._global_seed = global_seed
-        self._constants: dict[tuple[Hashable, ...], ir.Value] = {}
-        self._same_shape = SameShape()
+        self._shared = Shared()
 
     def all(self, model: ir.Model, nodes: Sequence[Carried]) -> None:
         """Replaces all nodes of a model."""
+        opset = onnx_opset_of(model.opset_imports)
         for carried in nodes:
-            emitter = Emitter(
-                self._names,
-                onnx_opset_of(model.opset_imports),
-                carried.random.prefix,
-            )
-            self._replace(model, carried, emitter)
+            graph = carried.random.last.graph
+            assert graph is not None
+            prefix = carried.random.prefix
+            emitter = SharingEmitter(self._names, opset, prefix, self._shared, graph)
+            self._replace(model, graph, carried, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION
 
-    def _replace(self, model: ir.Model, carried: Carried, emitter: Emitter) -> None:
+    def _replace(
+        self,
+        model: ir.Model,
+        graph: ir.Graph,
+        carried: Carried,
+        emitter: Emitter,
+    ) -> None:
         random = carried.random
         old = random.site.node
         last = random.last
@@ -248,9 +368,7 @@ class Replace:
                 # A mask that nothing reads: onnx-ir would give it a name of a graph around.
                 first = node.outputs[0]
                 emitter.mask_of(first, first.shape)
-        assert last.graph is not None
-        graph = last.graph
-        own = [node for node in emitter.nodes if not self._is_shared(node, graph)]
+        own = [node for node in emitter.nodes if not self._shared.take(node, graph)]
         last.prepend(own)
         for ours, theirs in zip(new, last.outputs, strict=False):
             take_over(ours, theirs)
@@ -261,53 +379,6 @@ class Replace:
             drawn = next(node for node in emitter.nodes if node.domain == DOMAIN)
             inverted = drawn if comparison is None else comparison
             _invert(inverted, emitter.again())
-
-    def _is_shared(self, node: ir.Node, graph: ir.Graph) -> bool:
-        """Whether a node has a place of its own, once for all that read it: see `_shares_shape`.
-
-        A constant comes first in the graph.
-
-        No other graph reads it: OpenVINO takes no f32 into an If or Loop in f16. And no draw shares
-        it with other nodes, for which OpenVINO may round it.
-        """
-        if node.op_type == "Shape":
-            return self._shares_shape(node, graph)
-        if node.op_type != "Constant":
-            return False
-        (value,) = node.outputs
-        array = constant(value)
-        assert array is not None
-        is_drawn_by = frozenset(use.node.domain == DOMAIN for use in value.uses())
-        key = (graph, is_drawn_by, array.dtype, array.shape, array.tobytes())
-        first = self._constants.setdefault(key, value)
-        if first is value:
-            graph[0].prepend(node)
-        else:
-            value.replace_all_uses_with(first)
-        return True
-
-    def _shares_shape(self, node: ir.Node, graph: ir.Graph) -> bool:
-        """Puts the shape of a tensor behind the first one that surely has it, once in a graph."""
-        (given,) = node.inputs
-        (shape,) = node.outputs
-        assert given is not None, "a tensor has the shape"
-        source = given
-        if given.graph is graph:
-            source = self._same_shape.source(given)
-        producer = source.producer()
-        if producer is not None and producer.graph is None:
-            return False
-        key = ("Shape", graph, source)
-        first = self._constants.setdefault(key, shape)
-        if first is not shape:
-            shape.replace_all_uses_with(first)
-            return True
-        node.replace_input_with(0, source)
-        if producer is None or producer.graph is not graph:
-            graph[0].prepend(node)
-        else:
-            producer.append(node)
-        return True
 
     def _checked(
         self,

@@ -17,6 +17,9 @@ from onnx_philox._rewriting.random_names import randomness_of
 TENSORFLOW_DOMAINS = (*STANDARD_DOMAINS, "ai.onnx.converters.tensorflow")
 """Where tf2onnx leaves TensorFlow's operators."""
 
+_MOST_INPUTS = {"RandomUniform": 0, "Multinomial": 1}
+"""The inputs of ONNX's operators whose names TensorFlow has, too, with more inputs."""
+
 STATELESS = "Stateless"
 """The names of TensorFlow's operators that take a seed or a key as inputs begin with this."""
 
@@ -59,5 +62,5 @@ def has_inputs_of_tensorflow(node: ir.Node) -> bool:
 
     TensorFlow gives a shape to RandomUniform and a sample size to Multinomial.
     """
-    most = {"RandomUniform": 0, "Multinomial": 1}.get(node.op_type)
+    most = _MOST_INPUTS.get(node.op_type)
     return most is not None and len(node.inputs) > most

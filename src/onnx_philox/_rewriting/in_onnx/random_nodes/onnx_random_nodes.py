@@ -6,6 +6,7 @@ is not above its model's opset.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from enum import Enum
 
@@ -57,6 +58,7 @@ STANDARD_OPERATORS = {
 """The versions of the standard operators with random nodes, oldest first."""
 
 
+@functools.cache
 def version_at(op_type: str, opset: int) -> Version | None:
     """The version that an opset means; None if the operator is newer, or another."""
     known = [v for v in STANDARD_OPERATORS.get(op_type, ()) if v.since <= opset]

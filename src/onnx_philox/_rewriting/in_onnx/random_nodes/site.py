@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
+
 import numpy as np
 import onnx_ir as ir
 from onnx.defs import OpSchema
@@ -46,10 +49,12 @@ def site_of(
 
 def _explicit_seed(node: ir.Node) -> str | None:
     seeds: dict[str, float] = {}
+    attributes = node.attributes
     for name in ("seed", "seed2"):
-        attribute = node.attributes.get(name)
-        if attribute and isinstance(attribute.value, int | float):
-            seeds[name] = attribute.value
+        # `get` of onnx-ir raises an error inside for each name that is not there.
+        value = attributes[name].value if name in attributes else None
+        if isinstance(value, int | float):
+            seeds[name] = value
     if is_known(node):
         # TensorFlow's are a pair, and 0 and 0 is none.
         if not any(seeds.values()):
@@ -124,22 +129,24 @@ def check_schema(
     schema = schema_of(node, opset)
     if schema is None:
         return
-    site = site_of(node, owners, opset, 0)
-    _check_number(site, "inputs", len(node.inputs), 0, schema.max_input)
-    _check_number(site, "outputs", len(node.outputs), schema.min_output, schema.max_output)
-    last = len(schema.inputs) - 1
-    for index in range(schema.min_input):
-        declared_input = schema.inputs[min(index, last)]
-        if declared_input.option is not _OPTIONAL:
-            required_input(site, index)
-    for name, declared in schema.attributes.items():
-        wanted = str(declared.type).rpartition(".")[2]
-        attribute = node.attributes.get(name)
-        if attribute is None and declared.required:
-            site.refuse(f"attribute {name!r}", "nothing", wanted, "Give it.")
-        if attribute and not attribute.is_ref() and attribute.type.name != wanted:
+    declared = _declared(schema)
+    inputs = node.inputs
+    _check_number(node, owners, opset, "inputs", len(inputs), declared.inputs)
+    _check_number(node, owners, opset, "outputs", len(node.outputs), declared.outputs)
+    for index in declared.required_inputs:
+        if index >= len(inputs) or inputs[index] is None:
+            required_input(site_of(node, owners, opset, 0), index)
+    attributes = node.attributes
+    for name, wanted, is_required in declared.attributes:
+        if name not in attributes:
+            if is_required:
+                site = site_of(node, owners, opset, 0)
+                site.refuse(f"attribute {name!r}", "nothing", wanted, "Give it.")
+            continue
+        attribute = attributes[name]
+        if not attribute.is_ref() and attribute.type.name != wanted:
             remedy = "Give it that type, or remove it."
-            site.refuse(
+            site_of(node, owners, opset, 0).refuse(
                 f"attribute {name!r}",
                 attribute.type.name,
                 wanted,
@@ -148,16 +155,52 @@ def check_schema(
             )
 
 
+@dataclass(frozen=True)
+class _Declared:
+    """What an operator declares, read once: each question to ONNX's schema takes its time."""
+
+    inputs: tuple[int, int]
+    """The least and the most of them."""
+    outputs: tuple[int, int]
+    required_inputs: tuple[int, ...]
+    """Their indices."""
+    attributes: tuple[tuple[str, str, bool], ...]
+    """The name of each, its type, and whether it is required."""
+
+
+@functools.cache
+def _declared(schema: OpSchema) -> _Declared:
+    last = len(schema.inputs) - 1
+    required = []
+    for index in range(schema.min_input):
+        # The last one declared stands for all after it.
+        if schema.inputs[min(index, last)].option is not _OPTIONAL:
+            required.append(index)
+    attributes = []
+    for name, attribute in schema.attributes.items():
+        type_name = str(attribute.type).rpartition(".")[2]
+        attributes.append((name, type_name, attribute.required))
+    return _Declared(
+        inputs=(0, schema.max_input),
+        outputs=(schema.min_output, schema.max_output),
+        required_inputs=tuple(required),
+        attributes=tuple(attributes),
+    )
+
+
 def _check_number(
-    site: Site,
+    node: ir.Node,
+    owners: tuple[Owner, ...],
+    opset: int | None,
     what: str,
     given: int,
-    least: int,
-    most: int,
+    allowed: tuple[int, int],
 ) -> None:
+    least, most = allowed
     if not least <= given <= most:
-        allowed = f"at least {least} and at most {most}"
-        site.refuse(f"the number of {what}", given, allowed, "Correct the node.")
+        site = site_of(node, owners, opset, 0)
+        numbers = f"at least {least} and at most {most}"
+        site.refuse(f"the number of {what}", given, numbers, "Correct the node.")
 
 
 class DeclaredTypeError(TypeRefusalError):
