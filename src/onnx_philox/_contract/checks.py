@@ -185,6 +185,8 @@ def check_seed(op: Operator | str, name: str, value: Any) -> int:
 
 
 def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
+    if type(value) is int and attribute.minimum <= value <= attribute.maximum:
+        return value
     what = say.ATTRIBUTE.format(repr(attribute.name))
     if isinstance(value, tuple):  # a list of a model's
         value = list(value)

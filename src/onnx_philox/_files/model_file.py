@@ -177,6 +177,9 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
 
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
         """The files of external data to copy, and their targets, without those already in place."""
+        if not self._external:
+            # What is made from this model refers to no other places.
+            return []
         places = external_data.locations(model)
         sources = [
             external_data.check_location(self._owner, self.path, p, is_needed=True) for p in places

@@ -85,6 +85,8 @@ def walk(
     """Every node in order, depth first, with the owners of the subgraphs that it is in."""
     for node in graph:
         yield node, owners
+        if not node.attributes.data:
+            continue
         for name, subgraph in subgraphs(node):
             owner = Owner(node, name, subgraph)
             yield from walk(subgraph, (*owners, owner))

@@ -176,10 +176,12 @@ def generator_of(node: ir.Node) -> generators.Generator:
 
     For a word that no node may say it is Philox: what checks the node's attributes refuses it.
     """
-    said = node.attributes.get(ALIGNMENT.name)
     word = None
-    if said and said.value in ALIGNMENT.allowed:
-        word = said.value
+    # `get` of onnx-ir raises an error inside where there is none, as on most nodes.
+    if ALIGNMENT.name in node.attributes:
+        said = node.attributes[ALIGNMENT.name].value
+        if said in ALIGNMENT.allowed:
+            word = said
     return generators.named(word)
 
 
@@ -209,6 +211,15 @@ def draws_by_seed(node: ir.Node) -> bool:
     return bool(seed and seed.value)
 
 
+def _place_of_state(operator: Operator) -> int:
+    names = [declared.name for declared in operator.inputs]
+    return names.index("state")
+
+
+_STATE_AT = {name: _place_of_state(operator) for name, operator in OPERATORS.items()}
+"""Which input of each operator is the state."""
+
+
 def own_seeds(node: ir.Node) -> tuple[int, int] | None:
     """The seeds that a node without a state keeps in a rewrite; None where it has none to keep."""
     if awaits_state(node) or not lacks_state(node):
@@ -222,4 +233,7 @@ def own_seeds(node: ir.Node) -> tuple[int, int] | None:
 
 def state_of(node: ir.Node) -> ir.Value | None:
     """The state that a node reads; None for one without."""
-    return inputs_of(node).get("state")
+    place = _STATE_AT.get(node.op_type)
+    if place is None or place >= len(node.inputs):
+        return None
+    return node.inputs[place]

@@ -8,7 +8,6 @@ original, wherever a node, a graph or a function is what it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ from onnx_philox._models.onnx_graphs import subgraphs
 _SPARSE = (onnx.AttributeProto.SPARSE_TENSOR, onnx.AttributeProto.SPARSE_TENSORS)
 _OF_TYPES = (onnx.AttributeProto.TYPE_PROTO, onnx.AttributeProto.TYPE_PROTOS)
 _Unreadable = onnx.ValueInfoProto | onnx.AttributeProto | onnx.GraphProto
-
-
-@dataclass(frozen=True)
-class _Original:
-    proto: onnx.NodeProto
-    interface: tuple[Any, ...]
 
 
 class Originals:
@@ -57,7 +50,7 @@ class Originals:
             checks.refuse(owner, "the model", given, "a valid ONNX model", remedy)
         if folder is not None:
             ir.external_data.set_base_dir(self.model.graph, folder)
-        self._nodes: dict[ir.Node, _Original] = {}
+        self._nodes: dict[ir.Node, onnx.NodeProto] = {}
         self._graphs: dict[ir.Graph, onnx.GraphProto] = {}
         self._remember(self.model.graph, proto.graph)
 
@@ -86,7 +79,9 @@ class Originals:
             elif entries[key].value != value:
                 entries[key].value = value
         self._write_graph(self.model.graph, result.graph)
-        tensors.store_raw(result)
+        # onnx-ir writes raw data itself.
+        if any(tensors.misread_by_openvino(self._proto)):
+            tensors.store_raw(result)
         return result
 
     def _write_functions(self, result: onnx.ModelProto) -> None:
@@ -103,17 +98,20 @@ class Originals:
     def _remember(self, graph: ir.Graph, proto: onnx.GraphProto) -> None:
         self._graphs[graph] = proto
         for node, message in zip(graph, proto.node, strict=True):
-            self._nodes[node] = _Original(message, _interface(node))
+            self._nodes[node] = message
+            held_by_node = subgraphs(node)
+            if not held_by_node:
+                continue
             held = {}
             for attribute in message.attribute:
                 held[attribute.name] = list(tensors.subgraphs(attribute))
-            for name, subgraph in subgraphs(node):
+            for name, subgraph in held_by_node:
                 inner = held[name].pop(0)
                 self._remember(subgraph, inner)
 
     def _is_untouched(self, node: ir.Node) -> bool:
         original = self._nodes.get(node)
-        if original is None or original.interface != _interface(node):
+        if original is None or not _has_names_of(node, original):
             return False
         for _, graph in subgraphs(node):
             if not all(self._is_untouched(inner) for inner in graph):
@@ -154,7 +152,7 @@ class Originals:
         declared = {info.name for info in (*result.value_info, *result.output)}
         for node in graph:
             if self._is_untouched(node):
-                result.node.append(self._nodes[node].proto)
+                result.node.append(self._nodes[node])
                 continue
             self._write_node(node, result.node.add())
             for value in node.outputs:
@@ -168,12 +166,12 @@ class Originals:
         if original is None:
             ir.serde.serialize_node_into(result, node)
             return
-        _copy_all_but(original.proto, result, {"input", "output", "attribute"})
+        _copy_all_but(original, result, {"input", "output", "attribute"})
         for value in node.inputs:
             name = value.name if value else None
             result.input.append(name or "")
         result.output.extend(value.name or "" for value in node.outputs)
-        for attribute in original.proto.attribute:
+        for attribute in original.attribute:
             written = result.attribute.add()
             held = [graph for name, graph in subgraphs(node) if name == attribute.name]
             if not held:
@@ -227,11 +225,13 @@ def _write_integers(attribute: ir.Attr | None, result: onnx.AttributeProto) -> N
         result.ints[:] = attribute.as_ints()
 
 
-def _interface(node: ir.Node) -> tuple[Any, ...]:
-    """What a rewrite may change of a node: the names of its inputs and outputs."""
-    inputs = tuple(value and value.name for value in node.inputs)
-    outputs = tuple(value.name for value in node.outputs)
-    return inputs, outputs
+def _has_names_of(node: ir.Node, original: onnx.NodeProto) -> bool:
+    """Whether a node has what a rewrite may change: the names of its inputs and outputs."""
+    inputs = [value.name or "" if value is not None else "" for value in node.inputs]
+    if inputs != list(original.input):
+        return False
+    outputs = [value.name or "" for value in node.outputs]
+    return outputs == list(original.output)
 
 
 def _copy_all_but(source: Any, target: Any, names: set[str]) -> None:

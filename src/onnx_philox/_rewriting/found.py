@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from onnx_philox._contract import checks, shown
@@ -98,9 +98,11 @@ class Site(Generic[Node, OwnerOf]):
         output_type: str | None,
         stream: int | None = None,
         error: Exception | None = None,
+        **more: Any,
     ) -> RandomNode:
-        """The line of a report, given what draws in its place."""
+        """The line of a report, given what draws in its place, and more of it than a site knows."""
         own: dict[str, Any] = {name: getattr(self, name) for name in _RECORDED}
+        own.update(more)
         return RandomNode(
             **own,
             output_type=output_type,
@@ -229,16 +231,15 @@ class Replaceable(ABC):
 
     def record(self) -> RandomNode:
         """The line of a report."""
-        record = self.site.record(*self.drawn, self.stream)
-        share = None if self.share is None else str(self.share)
-        doubt = None if self.doubt is None else str(self.doubt)
-        keeps = self.seeds is not None
-        return replace(
-            record,
+        operator, output_type = self.drawn
+        return self.site.record(
+            operator,
+            output_type,
+            self.stream,
             outputs=self.outputs,
-            keeps_seeds=keeps,
-            share=share,
-            doubt=doubt,
+            keeps_seeds=self.seeds is not None,
+            share=None if self.share is None else str(self.share),
+            doubt=None if self.doubt is None else str(self.doubt),
         )
 
 

@@ -406,12 +406,15 @@ def _sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset
     """All values that some are computed from, themselves among them."""
     # For each value inside a subgraph or a function, the values it comes from.
     outside: dict[ir.Value, list[ir.Value | None]] = {}
-    waiting = list(values)
+    waiting = [value for value in values if value is not None]
+    if not waiting:
+        return frozenset()
+    functions = model.functions
     graphs = [model.graph]
-    graphs += [function.graph for function in model.functions.values()]
+    graphs += [function.graph for function in functions.values()]
     for graph in graphs:
         for node, _ in walk(graph):
-            called = model.functions.get(node.op_identifier())
+            called = functions.get(node.op_identifier()) if functions else None
             bodies = [called] if called else [body for _, body in subgraphs(node)]
             for inner in bodies:
                 for given, taken in zip(node.inputs, inner.inputs, strict=False):
@@ -422,11 +425,12 @@ def _sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset
     found: set[ir.Value] = set()
     while waiting:
         value = waiting.pop()
-        if value is None or value in found:
+        if value in found:
             continue
         found.add(value)
-        waiting += outside.get(value, ())
+        before = [*outside.get(value, ())]
         producer = value.producer()
-        if producer:
-            waiting += producer.inputs
+        if producer is not None:
+            before += producer.inputs
+        waiting += [each for each in before if each is not None]
     return frozenset(found)

@@ -123,6 +123,8 @@ def find_nodes(
 
 def _check_order(model: ir.Model) -> None:
     """Refuses a node that reads what is computed of it: whoever goes back from it finds no end."""
+    if _is_in_order(model):
+        return
     order = TopologicalSorter[ir.Node]()
     for node, owners in onnx_graphs.walk(model.graph):
         producers = [value.producer() for value in node.inputs if value is not None]
@@ -142,6 +144,20 @@ def _check_order(model: ir.Model) -> None:
             "a graph without a cycle",
             "Correct the node.",
         )
+
+
+def _is_in_order(model: ir.Model) -> bool:
+    """Whether each node reads only what nodes before it give, and nothing of a node around it."""
+    before: set[ir.Node | None] = {None}
+    for node, owners in onnx_graphs.walk(model.graph):
+        for value in node.inputs:
+            if value is not None and value.producer() not in before:
+                return False
+        around = [owner.node for owner in owners]
+        if around and any(value.producer() in around for value in node.inputs if value is not None):
+            return False
+        before.add(node)
+    return True
 
 
 def _warn_of_loops(found: Sequence[Outcome], keys: Keys) -> None:
