@@ -29,7 +29,7 @@ class Names:
         self._taken: set[str | None] = set()
         # How many numbers were tried of each name that was taken: those all are taken still.
         self._tried: dict[str, int] = {}
-        for graph in model.graphs():
+        for graph in onnx_graphs.graphs(model):
             self._taken.update(value.name for value in onnx_graphs.values(graph))
             self._taken.update(node.name for node in graph)
 
@@ -51,6 +51,15 @@ class Names:
         return free
 
 
+def _attribute(name: str, value: Any) -> ir.Attr:
+    """The attribute of a value; onnx-ir takes longer to tell what a plain number or text is."""
+    if type(value) is int:
+        return ir.AttrInt64(name, value)
+    if type(value) is str:
+        return ir.AttrString(name, value)
+    return ir.convenience.convert_attribute(name, value)
+
+
 class Maker:
     """Makes nodes, in order, to be put into a graph."""
 
@@ -67,7 +76,8 @@ class Maker:
         domain: str = "",
     ) -> Values:
         """The outputs of a new node, which have no names yet."""
-        node = ir.node(op_type, inputs, attributes, domain=domain, num_outputs=outputs)
+        made = [_attribute(name, value) for name, value in attributes.items()]
+        node = ir.Node(domain, op_type, inputs, made, num_outputs=outputs)
         self.nodes.append(node)
         return tuple(node.outputs)
 

@@ -92,6 +92,15 @@ def walk(
             yield from walk(subgraph, (*owners, owner))
 
 
+def graphs(model: ir.Model) -> Iterator[ir.Graph]:
+    """The graph of a model and all graphs in it, but those of functions."""
+    yield model.graph
+    for node, _ in walk(model.graph):
+        if node.attributes.data:
+            for _, graph in subgraphs(node):
+                yield graph
+
+
 def values(graph: ir.Graph) -> Iterator[ir.Value]:
     """Every value that a graph itself defines, once: an initializer may be an input too."""
     yield from graph.inputs

@@ -38,8 +38,9 @@ class Originals:
 
     def __init__(self, proto: onnx.ModelProto, folder: Path | None = None, *, owner: str) -> None:
         self._proto = proto
+        read = readable(proto)
         try:
-            self.model = ir.from_proto(readable(proto))
+            self.model = ir.from_proto(read)
         except ir.serde.SerdeError as error:
             cause = error.__cause__ or error
             given = f"one that onnx-ir cannot read ({cause})"
@@ -48,7 +49,7 @@ class Originals:
                 "onnx.inliner.inline_local_functions first."
             )
             checks.refuse(owner, "the model", given, "a valid ONNX model", remedy)
-        if folder is not None:
+        if folder is not None and any(map(_is_external, tensors.tensors(read))):
             ir.external_data.set_base_dir(self.model.graph, folder)
         self._nodes: dict[ir.Node, onnx.NodeProto] = {}
         self._graphs: dict[ir.Graph, onnx.GraphProto] = {}
@@ -223,6 +224,10 @@ def _write_integers(attribute: ir.Attr | None, result: onnx.AttributeProto) -> N
         result.i = attribute.as_int()
     elif attribute.type is ir.AttributeType.INTS:
         result.ints[:] = attribute.as_ints()
+
+
+def _is_external(tensor: onnx.TensorProto) -> bool:
+    return tensor.data_location == onnx.TensorProto.EXTERNAL
 
 
 def _has_names_of(node: ir.Node, original: onnx.NodeProto) -> bool:
