@@ -6,7 +6,6 @@ anything changes. `emit` makes the nodes in its place.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,9 +15,9 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, operators
-from onnx_philox._contract.arguments import number_array, shape_array
+from onnx_philox._contract.arguments import shape_array
 from onnx_philox._contract.known_input import UNKNOWN, Known
-from onnx_philox._contract.types import BF16, BY_NAME, BY_ONNX, F32, F64, I32, I64, ElementType
+from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.onnx_graphs import input_of, is_wanted
@@ -31,6 +30,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
+from onnx_philox._rewriting.in_onnx.replacements.checked_floats import check_floats, float_array
 
 _BOOL = ir.DataType.BOOL
 _FLOAT = ir.DataType.FLOAT
@@ -107,16 +107,14 @@ class FloatReplacement(TypedReplacement):
         parameters = {}
         for name, number in numbers.items():
             # ONNX keeps these attributes as f32.
-            parameters[name] = _float_array(operator, name, number, values)
+            parameters[name] = float_array(operator, name, number, values)
 
         shape = None
         if is_like:
             _check_rank(site)
         else:
             shape = shape_array(operator, attributes.get_ints("shape"))
-        contents = tuple((name, array.tobytes()) for name, array in parameters.items())
-        dimensions = None if shape is None else shape.tobytes()
-        _check_floats(operator.name, values.name, contents, dimensions)
+        check_floats(operator, values, parameters, shape)
         return cls(operator, values, parameters, shape)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
@@ -456,47 +454,6 @@ def _dtype(site: Site, default: ir.DataType) -> ir.DataType:
     except ValueError:
         allowed = "the number of an element type of ONNX"
         site.refuse("attribute 'dtype'", number, allowed, "Leave it out for the default.")
-
-
-# A model has thousands of draws that say the same.
-_KEPT = 1024
-
-
-def _float_array(
-    operator: operators.Operator,
-    name: str,
-    number: float | None,
-    values: ElementType,
-) -> NDArray[Any]:
-    """A bound, mean or scale as an array of its own, as `number_array` makes it."""
-    if number is None:  # the attribute refers to one of a function
-        return number_array(operator, name, number, values)
-    return _array_of_hex(operator.name, name, number.hex(), values.name).copy()
-
-
-@functools.lru_cache(_KEPT)
-def _array_of_hex(operator: str, name: str, number: str, values: str) -> NDArray[Any]:
-    """The array of a number that is given as a text, in which 0 and -0 differ."""
-    op = operators.OPERATORS[operator]
-    return number_array(op, name, float.fromhex(number), BY_NAME[values])
-
-
-@functools.lru_cache(_KEPT)
-def _check_floats(
-    operator: str,
-    values: str,
-    parameters: tuple[tuple[str, bytes], ...],
-    shape: bytes | None,
-) -> None:
-    """Checks a node as `check_node` does, by the contents of its constants."""
-    element_type = BY_NAME[values]
-    known = {"state": UNKNOWN, "shape": UNKNOWN}
-    for name, content in parameters:
-        array = np.frombuffer(content, element_type.dtype).reshape(())
-        known[name] = Known.array(array)
-    if shape is not None:
-        known["shape"] = Known.array(np.frombuffer(shape, np.int64))
-    checks.check_node(operators.OPERATORS[operator], known, {operators.OUTPUT_TYPE: values})
 
 
 def _dtype_or_input_type(site: Site, types: Types) -> ir.DataType:
