@@ -258,33 +258,26 @@ class Given:
         from onnx_philox._files.model_file import ModelFile
 
         read = self._read
-        if read.file is not None and read.is_open:
+        with self.kept_open() as block:
+            if read.file is None or not read.is_open:
+                read.file = block.enter_context(ModelFile(self.model, self.owner))
+                read.is_open = True
             yield read.file
-            return
-        file = ModelFile(self.model, self.owner)
-        read.file = file
-        if read.block is not None:
-            read.block.enter_context(file)
-            read.is_open = True
-            yield file
-            return
-        with file:
-            yield file
 
     @contextmanager
-    def kept_open(self) -> Iterator[None]:
+    def kept_open(self) -> Iterator[ExitStack]:
         """A block in which its file is opened once at most, however much of it is asked for.
 
         It stays open until the end of the outermost of such blocks.
         """
         read = self._read
         if read.block is not None:
-            yield
+            yield read.block
             return
         with ExitStack() as block:
             read.block = block
             try:
-                yield
+                yield block
             finally:
                 read.block = None
                 read.is_open = False

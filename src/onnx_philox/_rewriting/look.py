@@ -93,11 +93,6 @@ class ModelLook(ABC):
         """What it draws, as records list it; None where it says nothing of that."""
 
     @property
-    def served_streams(self) -> Streams | None:
-        """The same for who serves it; None of a model that does not take and give a state."""
-        return self.streams
-
-    @property
     @abstractmethod
     def has_state(self) -> bool | None:
         """Whether it takes a state; None where that is unknown."""
@@ -128,9 +123,9 @@ class ModelLook(ABC):
         """The inputs that say the shapes of draws, and the sizes that are known of those."""
 
     @property
-    @abstractmethod
     def read_by_openvino(self) -> openvino.Model | None:
         """A model of its own for a runtime to change, if OpenVINO has read it already."""
+        return None
 
     @abstractmethod
     def must_be_rewritten(self, asked: Asked) -> bool:
@@ -248,10 +243,6 @@ class OnnxLook(ModelLook):
     def asked_shapes(self) -> Mapping[str, Sizes]:
         return asked_shapes(self.graph.metadata_props.get(ASKED_SHAPES))
 
-    @property
-    def read_by_openvino(self) -> None:
-        return None
-
     def must_be_rewritten(self, asked: Asked) -> bool:
         if asked.invert_bernoulli or asked.draw:
             return True
@@ -345,6 +336,7 @@ class OpenvinoLook(ModelLook):
 
     @property
     def served_streams(self) -> Streams | None:
+        """The same for who serves it; None of a model that does not take and give a state."""
         return self.streams or self.recorded.served_streams
 
     @property

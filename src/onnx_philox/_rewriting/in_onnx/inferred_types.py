@@ -270,7 +270,6 @@ def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> Iterator[tuple[i
         return
     of_domain = rules().get(node.domain, {})
     of_node = of_domain.get(node.op_type, [])
-    of_node = rules().get(node.domain, {}).get(node.op_type, [])
     if is_shuffle(node):
         of_node = [[0]]
     for output, indices in zip(node.outputs, of_node, strict=False):
