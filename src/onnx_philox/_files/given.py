@@ -19,7 +19,7 @@ from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.shown import listed
 from onnx_philox._files import openvino_ir, ort_format, target
 from onnx_philox._files.stamp import Stamp, stamp_of
-from onnx_philox._files.text import check_path
+from onnx_philox._files.utf8_path import check_path
 
 if TYPE_CHECKING:
     # It loads onnx-ir, and so SymPy, which a pipeline of a session does without.

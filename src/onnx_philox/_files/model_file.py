@@ -9,7 +9,7 @@ import mmap
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import onnx
 
@@ -18,7 +18,6 @@ from onnx_philox._files import external_data, ort_format, without_weights
 from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._files.stamp import stamp_of
 from onnx_philox._files.tensors import tensors
-from onnx_philox._files.text import undecodable
 from onnx_philox._progress import Progress
 
 # Small enough for the processor's cache: larger blocks take longer.
@@ -148,7 +147,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
                 else:
                     if not proto.HasField("graph"):
                         given = "one without a graph"
-                    elif (text := undecodable(proto)) is not None:
+                    elif (text := _undecodable(proto)) is not None:
                         given = f"one that contains the text {text[:_SHOWN]!r}, which is not UTF-8"
                         remedy = "Export the model with other names."
                     else:
@@ -213,3 +212,26 @@ def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:
             raise EOFError(f"{file.name} has become shorter while it was read")
         yield buffer[:read]
         start += read
+
+
+def _undecodable(message: Any) -> bytes | str | None:
+    """The first text in a message that is not UTF-8; None if all of it is.
+
+    Protobuf accepts any bytes as a name. For text fields it returns the bytes, or raises an error.
+    """
+    # In some versions ListFields itself raises, in others it returns bytes.
+    try:
+        fields = message.ListFields()
+    except UnicodeDecodeError as error:
+        return bytes(error.object)
+    for field, value in fields:
+        if field.type == field.TYPE_STRING:
+            for text in (value,) if isinstance(value, (str, bytes)) else value:
+                if isinstance(text, bytes):
+                    return text
+        elif field.message_type is not None:
+            for inner in (value,) if hasattr(value, "ListFields") else value:
+                found = _undecodable(inner)
+                if found is not None:
+                    return found
+    return None

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files import openvino_ir
-from onnx_philox._files.text import check_path
+from onnx_philox._files.utf8_path import check_path
 
 
 def check(

@@ -18,7 +18,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._files import text
+from onnx_philox._files.utf8_path import check_path
 from onnx_philox._files.wire import Buffer
 from onnx_philox.onnxruntime import _scan
 
@@ -108,7 +108,7 @@ def source_of(source: Any) -> Source:
         given = Source(source, None, None)
     elif isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        text.check_path(_OWNER, path)
+        check_path(_OWNER, path)
         given = Source(path, None, _folder(path))
     else:
         what = type(source).__name__
