@@ -41,10 +41,14 @@ _ABOUT_LATENTS = _ABOUT_NOISE | set(_OF_ENCODERS.split())
 # Whole names, beside words that say nothing.
 _WHOLE = {"eps", "epsilon", "z", "zin"}
 # Of samplers that hold all their steps: a small t in such a name is any step, a large one the last.
+# But torch's exporter writes names of inputs in small letters.
 _STARTS = {"x_T", "xT", "X_T", "z_T", "zT", "start_code"}
 _SAY_NOTHING = {"args", "default", "in", "init", "initial", "input", "inputs", "serving", "vector"}
 # What a sampler's loop feeds back: noise in its first step alone.
 _OF_A_STEP = {"sample", "noisy", "noised", "xt", "zt"}
+_AT_A_TIME = (["x", "t"], ["z", "t"])
+# What a recurrent model carries from one time to the next, beside its own x_t.
+_OF_RECURRENCE = {"c", "cache", "h", "hidden", "prev", "state", "states"}
 # The latents of diffusion transformers, beside a time, and the input of models of a noise level.
 _OF_TRANSFORMERS = ["hidden", "states"]
 _LEVELS = {"sigma", "sigmas"}
@@ -212,11 +216,14 @@ def _may_be_noise(given: ModelInput, inputs: Sequence[ModelInput]) -> bool:
         # Of an encoder of images it is the only input, and an image.
         return len(inputs) > 1
     others = [each for each in inputs if each is not given]
+    rank = 0 if given.shape is None else len(given.shape)
     if telling == ["x"]:
-        rank = 0 if given.shape is None else len(given.shape)
         return rank >= _LEAST_RANK and _has(others, _LEVELS)
-    of_steps = (["x", "t"], ["z", "t"], _OF_TRANSFORMERS)
-    is_of_a_step = bool(_OF_A_STEP.intersection(telling)) or telling in of_steps
+    if telling in _AT_A_TIME and rank >= _LEAST_RANK and not _has(others, _OF_RECURRENCE):
+        # Without a time the model holds all steps, of which this is the first.
+        return True
+    is_of_a_step = bool(_OF_A_STEP.intersection(telling))
+    is_of_a_step = is_of_a_step or telling in (*_AT_A_TIME, _OF_TRANSFORMERS)
     return is_of_a_step and _has_time(others)
 
 
