@@ -50,8 +50,6 @@ class FaultyNode:
     """What is wrong with it, in a sentence."""
     called: str
     reached: Reached
-    operator: str = ""
-    """What stands before a sentence on it."""
     said: Said | None = None
     """The row that it meets; None where a trial alone shows the fault."""
     seeded: Seeded | None = None
@@ -145,7 +143,7 @@ class Fault:
         from onnx_philox._command.inspect.known.pairs import of_pair
 
         text = of_pair(node.said, other.said, other.called)
-        return None if text is None else f"{node.operator}: {text}"
+        return None if text is None else f"{node.called}: {text}"
 
     @cached_property
     def _groups(self) -> Mapping[str, str]:
@@ -350,13 +348,15 @@ class _Gathered:
             Behaviour.OTHER_IN_EACH_SESSION,
         )
         for sentence in today.sentences:
-            text = f"{operator}: {sentence.text}"
             row = rows.get(sentence.text)
+            # Of what it does with another node it matters which of them it is.
+            subject = operator if row is None or not row.other else found.node.called
+            text = f"{subject}: {sentence.text}"
             is_of_trial = sentence.text == today.trial.sentence
             if sentence.is_wrong or (is_of_trial and is_still):
                 self._faults.setdefault(text)
                 if not self._explains_nothing(found, row, today.trial, is_of_trial=is_of_trial):
-                    node = FaultyNode(text, found.node.called, reached, operator, row)
+                    node = FaultyNode(text, found.node.called, reached, row)
                     self._add_cause(replace(node, beside_p=drawn.beside_p))
             else:
                 self._said.setdefault(text)
