@@ -252,6 +252,25 @@ def test_a_fault_of_two_nodes_that_explains_a_difference_is_said_once(tmp_path: 
     assert report.other_faults == []
 
 
+def test_nodes_of_one_seed_that_a_rewrite_parted_are_named_with_the_option(tmp_path: Path) -> None:
+    report = law_of(CASES["seeds that are one"], tmp_path)
+    named = ", ".join(f"the RandomNormal that gives '{name}'" for name in "abc")
+    said = (
+        f"{named}: seed 4 and seed 4.5 (the same seed there): in the runtimes they repeat each "
+        "other. A rewrite gives each numbers of its own; --keep-seeds lets them draw the same."
+    )
+    assert report.notes[0] == said
+    # Of a difference that is not about two of them it is not said.
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "wider").mkdir()
+    wider = ONE_SEED.replace("a = RandomNormal <", "a = RandomNormal <scale: float = 2.0, ")
+    new, _ = pair(wider, tmp_path / "wider", keep_seeds=True)
+    _, original = pair(ONE_SEED, tmp_path / "kept")
+    report = compare_laws(new, original, WantedRuns(1, runs=1000), runtimes=[ORT])
+    assert [each.outputs for each in report.differences] == [("a",)]
+    assert said not in report.notes
+
+
 def test_the_page_shows_what_goes_together_otherwise(tmp_path: Path) -> None:
     report = law_of(CASES["seeds that are multiples"], tmp_path)
     write_page(report, tmp_path / "law.html")

@@ -9,7 +9,8 @@ input. `paired_runs` counts what all runs gave; `watched` does so for one output
 chooses from the first runs which of its values are watched. `statistics` and `bounds` hold the
 tests. `changes` lists the differences; `least` computes how small a difference these runs could
 have shown, and `seen` says it. `faults_of_original` lists what the runtime does wrong with the
-original, and which differences that explains; `reached` knows which outputs read a random node.
+original, and which differences that explains, and `one_seed` which nodes a rewrite parts;
+`reached` knows which outputs read a random node.
 `law_report` prints, and `law_page` writes a page.
 """
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from onnx_philox._command.compare.law.change import Change, GoTogether, OfValues
+from onnx_philox._command.compare.law.one_seed import OfOneSeed, of_one_seed
 from onnx_philox._command.compare.law.reached import (
     Reach,
     Reached,
@@ -236,6 +237,20 @@ class OfOriginal:
     """Whether it has no random nodes."""
     noise: Sequence[str] = ()
     """Then the options that draw those of its inputs that may be noise."""
+    of_one_seed: Sequence[OfOneSeed] = ()
+    """Its nodes of equal seeds."""
+
+    def parted(self, changes: Sequence[Change]) -> list[str]:
+        """What there is to say of nodes of equal seeds, of those that a difference may be about.
+
+        That is one that no fault of the original explains.
+        """
+        unexplained = [change for change in changes if not self.explaining(change)]
+        found = []
+        for each in self.of_one_seed:
+            if any(each.may_explain(change) for change in unexplained):
+                found.append(each.text)
+        return found
 
     def explaining(self, change: Change) -> list[Cause]:
         """The faults that a difference comes of, or may come of; those first that are tested."""
@@ -332,7 +347,12 @@ class _Gathered:
             for node in met.nodes:
                 of_node = reached[id(node)]
                 cause.nodes.append(FaultyNode(text, node.called, of_node, seeded=node.seeded))
-        return OfOriginal([*self._said], [*self._faults], [*self._causes.values()])
+        return OfOriginal(
+            [*self._said],
+            [*self._faults],
+            [*self._causes.values()],
+            of_one_seed=of_one_seed([found.node for found in self._report.found], reached),
+        )
 
     def _add_node(self, found: InspectedNode, drawn: Drawn) -> None:
         """Takes over what is said of a node, each sentence as a fault or as none."""

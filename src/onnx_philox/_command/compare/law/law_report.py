@@ -298,6 +298,7 @@ class ComparedLaws:
         said = self.times.said(self.runs)
         if self.is_ok is None:
             return said
+        said += self.of_original.parted(self.differences)
         said += [f"Not judged: {each}." for each in self.not_judged]
         if self.batch is not None and self.is_ok:
             said.append(self.batch.said)
