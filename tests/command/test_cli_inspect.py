@@ -210,7 +210,7 @@ def test_nodes_that_repeat_each_other_are_said_to(tried):
     unseeded = tried["RandomNormalLike", 17, False, "openvino"]
     assert unseeded.reason == "and in each session: none can be reproduced"
     assert [said.text for said in unseeded.known] == [
-        "They may repeat each other: two of them alone drew the same numbers."
+        "It may repeat another of its kind: two of them alone drew the same numbers."
     ]
 
 

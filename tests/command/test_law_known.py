@@ -90,7 +90,7 @@ ONE_SEED = """g () => (float[4] a, float[4] b, float[4] c) {
     a = RandomNormal <seed: float = 4.0, shape = [4]> ()
     b = RandomNormal <seed: float = 4.0, shape = [4]> ()
     c = RandomNormal <seed: float = 4.5, shape = [4]> () }"""
-REPEAT = "They may repeat each other: two of them alone drew the same numbers."
+REPEAT = "It may repeat another of its kind: two of them alone drew the same numbers."
 ARE_ONE_SEED = (
     "It repeats the RandomNormal that gives 'c': seed 4 and seed 4.5 are the same seed there."
 )

@@ -23,7 +23,7 @@ MERGED = KnownBehaviour(
     "merged nodes",
     ONNXRUNTIME | OPENVINO,
     is_wrong=False,
-    says="They may repeat each other: two of them alone drew the same numbers.",
+    says="It may repeat another of its kind: two of them alone drew the same numbers.",
     met_by="two such nodes in one model",
     after="has a stream of its own",
 )
