@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import NoReturn
 
 from onnx_philox import _parts
+from onnx_philox._files.signals import held_back
 
 LIBRARIES = ("click", "jinja2", "rich")
 """What the extra `command` brings."""
@@ -36,7 +37,7 @@ def _run() -> None:
     # Nor at the end, where Python searches through them three times: that took a tenth of a second.
     atexit.register(gc.freeze)
     try:
-        with _parts.COMMAND_PART.importing("onnx-philox"):
+        with held_back(), _parts.COMMAND_PART.importing("onnx-philox"):
             from onnx_philox._command.app import app
     except _parts.PartNotInstalledError as error:
         _end(str(error))

@@ -358,6 +358,34 @@ app.app()
 """
 
 
+# Interrupts the import of a library, and says at the end whether Python has it.
+IMPORTING = """
+import atexit, signal, sys
+from onnx_philox.__main__ import main
+library = sys.argv.pop(1)
+
+class Interrupting:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == library:
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting)
+atexit.register(lambda: print(library in sys.modules))
+main()
+"""
+
+
+@pytest.mark.parametrize("library", ["click", "onnx", "onnxruntime"])
+def test_an_import_goes_to_its_end_before_an_interruption_ends_the_command(tmp_path, library):
+    model = tmp_path / "new.onnx"
+    onnx.save(graphs.random_normal([2], 0.0, 1.0, "f32", global_seed=1), model)
+    done = child.python("-c", IMPORTING, library, "run", model, code=130)
+    said = (done.stdout, done.stderr.strip())
+    assert said == ("True\n", "onnx-philox: interrupted.")
+
+
 @pytest.mark.parametrize("name", ["m.onnx", "m.xml"])
 def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatch, name):
     source = write(tmp_path / "in" / "m.onnx", "data/weights.bin")

@@ -10,6 +10,8 @@ import importlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from onnx_philox._files.signals import held_back
+
 if TYPE_CHECKING:
     from onnx_philox._command import compare as compare
     from onnx_philox._command import inspect as inspect
@@ -25,4 +27,6 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+    # What is compiled ends the process where its import is interrupted.
+    with held_back():
+        return importlib.import_module(f"{__name__}.{name}")

@@ -372,7 +372,10 @@ def _to_ir(
     progress: Progress,
 ) -> tuple[rewriting.Report, inside_model.Inside]:
     # Imported before any long work, since it may not be installed.
-    from onnx_philox.openvino import register
+    with signals.held_back():
+        import openvino as ov
+
+        from onnx_philox.openvino import register
 
     with new_files.NewFiles() as files:
         # Beside the target, where there is room for the weights.
@@ -383,8 +386,6 @@ def _to_ir(
         with new_files.no_room_named(target, folder):
             result = _to_the_same(seen, between, asked, progress)
         progress(0, 1, "OpenVINO converts")
-        import openvino as ov
-
         try:
             model = register(ov.Core()).read_model(between)
         except Exception as error:

@@ -13,6 +13,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from onnx_philox._files.signals import held_back
 from onnx_philox._runtimes.options import (
     OnnxRuntimeOptions,
     OpenVinoOptions,
@@ -59,7 +60,9 @@ class Runtime:
         """
         if self.package is not None:
             try:
-                importlib.import_module(self.package)
+                # What is compiled ends the process where its import is interrupted.
+                with held_back():
+                    importlib.import_module(self.package)
             except FileNotFoundError as error:
                 # A relative path among those of imports: OpenVINO looks into each.
                 why = (
@@ -67,7 +70,8 @@ class Runtime:
                     "there. Change to another with os.chdir."
                 )
                 raise FileNotFoundError(why) from error
-        adapter = importlib.import_module(f"{__name__}.in_{self.name}")
+        with held_back():
+            adapter = importlib.import_module(f"{__name__}.in_{self.name}")
         name = f"{self.name.capitalize()}Model"
         return cast("type[LoadedModel]", getattr(adapter, name))
 
