@@ -377,7 +377,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("library", ["click", "onnx", "onnxruntime"])
+@pytest.mark.parametrize("library", ["click.core", "onnx", "onnxruntime"])
 def test_an_import_goes_to_its_end_before_an_interruption_ends_the_command(tmp_path, library):
     model = tmp_path / "new.onnx"
     onnx.save(graphs.random_normal([2], 0.0, 1.0, "f32", global_seed=1), model)
