@@ -51,7 +51,11 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         self._size = stat.st_size
         try:
             self.proto = self._read()
-            places = external_data.check_all(owner, self.proto, self.path)
+            # What is made from this model refers to no other places, nor to the file itself.
+            self._is_all_here = not any(map(_lies_outside, tensors(self.proto)))
+            places: list[str] = []
+            if not self._is_all_here:
+                places = external_data.check_all(owner, self.proto, self.path)
             self._external = {self.folder / p: f"the external data {p!r}" for p in places}
             self.reads = {self.path: f"the model {str(self.path)!r}"} | self._external
             beside = [path for path in self.reads if path != self.path]
@@ -81,6 +85,8 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         So does all data that links lead out of the folder: for a model in memory ONNX Runtime
         refuses it.
         """
+        if self._is_all_here:
+            return
         keeps_external = keeps_external and external_data.lies_inside(self.folder, self._external)
         for tensor in tensors(model):
             stretch = without_weights.stretch_of(tensor)
@@ -176,8 +182,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
 
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
         """The files of external data to copy, and their targets, without those already in place."""
-        if not self._external:
-            # What is made from this model refers to no other places.
+        if self._is_all_here:
             return []
         places = external_data.locations(model)
         sources = [
@@ -200,6 +205,11 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
                 continue
             copies.append((source, copy))
         return copies
+
+
+def _lies_outside(tensor: onnx.TensorProto) -> bool:
+    """Whether the contents of a tensor are not in the message."""
+    return tensor.data_location == onnx.TensorProto.EXTERNAL
 
 
 def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:

@@ -246,6 +246,8 @@ class OnnxLook(ModelLook):
     def must_be_rewritten(self, asked: Asked) -> bool:
         if asked.invert_bernoulli or asked.draw:
             return True
+        if self.streams is None:
+            return bool(self.searched.found)
         return wants_rewrite(self.random_nodes, self.streams)
 
     def rewrite(self, asked: Asked) -> Report:

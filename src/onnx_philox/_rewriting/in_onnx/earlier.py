@@ -31,7 +31,7 @@ from onnx_philox._contract.streams import (
     states_among,
 )
 from onnx_philox._models.constants import constant
-from onnx_philox._models.onnx_graphs import label, source, subgraphs, values, walk
+from onnx_philox._models.onnx_graphs import graphs, label, source, subgraphs, values, walk
 from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
@@ -58,9 +58,9 @@ class OnnxDraws:
     @cached_property
     def ours(self) -> Sequence[ir.Node]:
         """The nodes of this package, in order, also those in functions."""
-        graphs = [self._model.graph]
-        graphs += [function.graph for function in self._model.functions.values()]
-        nodes = [node for graph in graphs for node, _ in walk(graph)]
+        searched = [self._model.graph]
+        searched += [function.graph for function in self._model.functions.values()]
+        nodes = [node for graph in searched for node, _ in walk(graph)]
         return [node for node in nodes if node.domain == DOMAIN and node.op_type in OPERATORS]
 
     @cached_property
@@ -354,7 +354,7 @@ def _state(model: ir.Model) -> ir.Value | None:
     """The value that has the name of the state, if it is one; None if there is none."""
     found = [
         value
-        for graph in model.graphs()
+        for graph in graphs(model)
         for value in values(graph)
         if value.name in (STATE, NEXT_STATE)
     ]
@@ -410,9 +410,9 @@ def _sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset
     if not waiting:
         return frozenset()
     functions = model.functions
-    graphs = [model.graph]
-    graphs += [function.graph for function in functions.values()]
-    for graph in graphs:
+    searched = [model.graph]
+    searched += [function.graph for function in functions.values()]
+    for graph in searched:
         for node, _ in walk(graph):
             called = functions.get(node.op_identifier()) if functions else None
             bodies = [called] if called else [body for _, body in subgraphs(node)]
