@@ -223,6 +223,23 @@ def test_a_row_draws_what_it_draws_alone_wherever_it_stands(
     case.check(load(model), plain, alignment)
 
 
+def test_a_draw_whose_type_nobody_infers_is_put_back_in_place() -> None:
+    case = Standing(
+        """ones = Constant <value_floats = [1.0, 1.0]> () zero = Constant <value_int = 0> ()
+        h = Constant <value_float = 0.5> () n = GroupNormalization <num_groups = 1> (x, ones, ones)
+        q = SequenceConstruct (n) v = SequenceAt (q, zero)
+        d, y = onnx_philox.RandomDropout (v, h)""",
+        2,
+        dims="6, 2, batch",
+        kind="bool",
+    )
+    model = case.model
+    model.opset_import[0].version = 21
+    rewritten = make_reproducible(model, per_row=True)
+    plain = load_in_onnxruntime(make_reproducible(model), "native")
+    case.check(load_in_onnxruntime(rewritten, "native"), plain)
+
+
 def test_a_batch_of_no_rows_draws_nothing(load: Load) -> None:
     for name in ("like a sequence", "merged in the middle", "flattened", "dropout"):
         case = STANDING[name]

@@ -188,6 +188,7 @@ class Emitter(Maker):
     ) -> ir.Value:
         """Names a value and declares its type and shape."""
         value.name = self.new_name(what)
-        value.type = ir.TensorType(dtype)
+        # A model that declares an unknown type is none that ONNX Runtime reads.
+        value.type = None if dtype is ir.DataType.UNDEFINED else ir.TensorType(dtype)
         value.shape = None if shape is None else ir.Shape(shape)
         return value
