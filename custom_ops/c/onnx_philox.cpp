@@ -171,7 +171,12 @@ Known KnownOf(const Operator& op, const onnx_philox_input& input) {
   return Known{TypeOf(op, input), rank, input.shape, is_empty ? nullptr : input.data};
 }
 
-/// Checks a call. A prepared one has neither shape nor state.
+/// Whether a prepared draw has the input. A permutation's shape says how long its rows are.
+bool IsPrepared(const Operator& op, const InputDeclaration& input) {
+  return input.is_parameter() || (op.draws_rows && input.role == Role::kShape);
+}
+
+/// Checks a call. A prepared one has no state, and a shape only if rows are drawn.
 Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
   const Operator& op = OperatorOf(call);
   Node node{op, AttributesOf(op, *call), {}, {}};
@@ -181,7 +186,7 @@ Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
     const onnx_philox_input& input = call->inputs[i];
     int index = 0;
     while (index < op.inputs && std::strcmp(Text(input.name), op.input[index].name) != 0) ++index;
-    if (index == op.inputs || (is_prepared && !op.input[index].is_parameter())) {
+    if (index == op.inputs || (is_prepared && !IsPrepared(op, op.input[index]))) {
       Refuse(op.name, "the inputs", ShowText(Text(input.name)),
              is_prepared ? "the numbers of a prepared draw, without shape and state" : Worded(say::kOneOf, {op.input_names}),
              is_prepared ? "onnx_philox_fill gives it a state and its size." : "Name an input of it.");
@@ -201,7 +206,7 @@ Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
         Refuse(op.name, InputText(op.input[i].name), "memory that is not", "at a multiple of 4 bytes", "Copy it there.");
       }
       ThrowIf(CheckInput(op, i, known, node.attributes, &node.arguments, nullptr, many));
-    } else if (!is_prepared || op.input[i].is_parameter()) {
+    } else if (!is_prepared || IsPrepared(op, op.input[i])) {
       ThrowIf(CheckLeftOut(op, i, node.attributes));
     }
   }
@@ -256,6 +261,9 @@ void Run(const onnx_philox_call* call) {
   if (next != nullptr) WriteNextState(draw, arguments, next);
 }
 
+/// Whether so many elements are whole rows.
+bool AreRows(std::uint64_t elements, std::uint64_t row) { return elements == 0 || (row > 0 && elements % row == 0); }
+
 onnx_philox_prepared* Prepare(const onnx_philox_call* call) {
   const Node node = NodeOf(call, true);
   if (call->output_count > 0) {
@@ -263,11 +271,11 @@ onnx_philox_prepared* Prepare(const onnx_philox_call* call) {
            "A prepared draw gets its memory by onnx_philox_fill.");
   }
   const Draw draw = DrawOf(node.op, node.attributes, node.arguments, nullptr);
-  bool is_plain = IndexOf(node.op, Role::kShape) >= 0 && !node.op.draws_rows && !node.attributes.is_pytorch;
+  bool is_plain = IndexOf(node.op, Role::kShape) >= 0 && !node.attributes.is_pytorch;
   for (const Argument& argument : draw.given) is_plain = is_plain && !argument.each();
   if (!is_plain) {
     Refuse("onnx_philox_prepare", "the call", node.op.name,
-           "of an operator with an input shape, but no permutation, its numbers single ones, its alignment 'tensorflow'",
+           "of an operator with an input shape, its numbers single ones, its alignment 'tensorflow'",
            "Call onnx_philox_run.");
   }
   return new onnx_philox_prepared{KernelsOrThrow(), draw};
@@ -301,6 +309,7 @@ int onnx_philox_fill(const onnx_philox_prepared* prepared, const onnx_philox_par
   draw.state = Derive(before, static_cast<std::int64_t>(draw.state.key), static_cast<std::int64_t>(draw.state.counter.high));
   draw.out = out;
   const std::uint64_t elements = copy.bytes / ElementSize(draw.type);
+  if (draw.distribution == Distribution::kPermutation && !AreRows(elements, draw.samples)) return ONNX_PHILOX_INVALID;
   if (elements > 0) Fill(prepared->kernels, draw, 0, elements);
   if (next_state == nullptr) return ONNX_PHILOX_OK;
   StateToWords(NextState(draw, before, elements), copy.state);

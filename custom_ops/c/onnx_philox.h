@@ -91,9 +91,10 @@ ONNX_PHILOX_API int onnx_philox_run(const onnx_philox_call* call, char* error, s
 /* What an operator draws from one state, its parameters single numbers: checked once, for many small draws. */
 typedef struct onnx_philox_prepared onnx_philox_prepared;
 
-/* Prepares what draws each value by itself, so that any number of them can be filled in: an operator that has an input
- * `shape`, but no permutation, its other inputs single numbers, its alignment "tensorflow". The call has neither `shape` nor
- * `state`, nor outputs: onnx_philox_fill gives them. onnx_philox_release frees it. */
+/* Prepares what draws each value or row by itself, so that any number of them can be filled in: an operator that has an input
+ * `shape`, its other inputs single numbers, its alignment "tensorflow". The call has no `state`, no outputs and no `shape`:
+ * onnx_philox_fill gives them. But a permutation's call has the `shape`, whose last dimension is the length of its rows.
+ * onnx_philox_release frees it. */
 ONNX_PHILOX_API int onnx_philox_prepare(const onnx_philox_call* call, onnx_philox_prepared** prepared, char* error,
                                         size_t error_size);
 
@@ -105,7 +106,7 @@ typedef struct onnx_philox_part {
 } onnx_philox_part;
 
 /* Fills the bytes at `out`, and writes the six words of the next state unless `next_state` is NULL; it may be that of the
- * part. Returns ONNX_PHILOX_INVALID, without a text, where these are no whole elements or the words lie among them. */
+ * part. Returns ONNX_PHILOX_INVALID, without a text, where these are no whole elements or rows, or the words lie among them. */
 ONNX_PHILOX_API int onnx_philox_fill(const onnx_philox_prepared* prepared, const onnx_philox_part* part, void* out,
                                      uint32_t* next_state);
 

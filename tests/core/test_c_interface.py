@@ -527,6 +527,34 @@ def test_a_prepared_draw_moves_its_state_on() -> None:
     LIBRARY.onnx_philox_release(handle)
 
 
+def test_a_prepared_permutation_draws_as_many_rows_as_there_is_memory_for() -> None:
+    seeds: dict[str, int | str] = {"global_seed": 7, "op_seed": 2**62}
+    attributes = {"output_type": "i32", **seeds}
+    handle = prepared("RandomPermutation", attributes, shape=np.array([2, 5]))
+    state = WORDS
+    for rows in (2, 1, 3):
+        out = np.zeros((rows, 5), np.int32)
+        memory = c_void_p(out.ctypes.data)
+        part = Part((c_uint32 * 6)(*state), out.nbytes)
+        assert fill(handle, part, memory, ctypes.byref(part)) == 0
+        expected, state = reference.random_permutation([rows, 5], "i32", state=state, **seeds)
+        assert_same_bits(out, expected)
+        assert list(part.state) == state.tolist()
+    LIBRARY.onnx_philox_release(handle)
+
+
+@pytest.mark.parametrize(("row", "elements"), [(5, 4), (5, 6), (5, 12), (0, 1)])
+def test_a_prepared_permutation_refuses_a_part_of_a_row(row: int, elements: int) -> None:
+    handle = prepared("RandomPermutation", {"output_type": "i64"}, shape=np.array([row]))
+    out = np.full(elements, -1)
+    part = Part((c_uint32 * 6)(*WORDS), out.nbytes)
+    assert fill(handle, part, c_void_p(out.ctypes.data)) == INVALID
+    assert (out == -1).all()
+    part.bytes = 0
+    assert fill(handle, part, None) == 0
+    LIBRARY.onnx_philox_release(handle)
+
+
 def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     handle = prepared("RandomUniform", {"output_type": "f32"}, minval=ZERO, maxval=ONE)
     out = np.zeros(9, np.float32)
@@ -579,7 +607,7 @@ UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], st
     "a shape": ("RandomGenerator", {"shape": SHAPE}, {}, "without shape and state: got 'shape'"),
     "a state": ("RandomGenerator", {"state": WORDS}, {}, "onnx_philox_fill gives it a state"),
     "numbers of each": ("RandomBernoulli", {"p": P}, {}, "Call onnx_philox_run"),
-    "rows": ("RandomPermutation", {}, {}, "Call onnx_philox_run"),
+    "rows of no length": ("RandomPermutation", {}, {}, "input 'shape' must be connected"),
     "logits": ("RandomCategorical", {"logits": LOGITS}, {}, "Call onnx_philox_run"),
     "torch's numbers": (
         "RandomBernoulli",

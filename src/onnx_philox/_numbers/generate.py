@@ -132,7 +132,9 @@ def generate(
         ready = None
         is_name = operator is None or isinstance(operator, str)
         if is_name and all(map(kept_draws.is_plain, numbers)):
-            ready = _prepared(out.dtype, operator, names, *numbers)
+            # How long a row is matters to those who draw rows.
+            shape = out.shape if operator in _DRAW_ROWS else ()
+            ready = _prepared(out.dtype, shape, operator, names, *numbers)
         if ready is not None:
             try:
                 return ready(one, out)
@@ -270,6 +272,7 @@ def _given(names: Sequence[str], numbers: Sequence[Any]) -> dict[str, Any]:
 
 
 _NAMES = ("minval", "maxval", "mean", "scale", "p")
+_DRAW_ROWS = frozenset(op.name for op in operators.OPERATORS.values() if op.draws_rows)
 _LEFT_OUT = {
     "RandomUniform": {"minval": 0, "maxval": 1},
     "RandomNormal": {"mean": 0, "scale": 1},
@@ -280,13 +283,15 @@ _LEFT_OUT = {
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
     dtype: Any,
+    shape: tuple[int, ...],
     operator: str | None,
     names: tuple[str, ...],
     *numbers: Any,
 ) -> fill_native.Prepared | None:
     """What is drawn into an array of a type, ready to be drawn from any state.
 
-    None without the native core, for draws whose shape matters, and for what `generate` refuses.
+    The shape is () but for operators that draw rows. None without the native core, for draws by
+    arrays, and for what `generate` refuses.
     """
     values = BY_DTYPE.get(dtype)
     if values is None or not _native.IS_THERE:
@@ -297,8 +302,7 @@ def _prepared(
         return None
     try:
         with float_environment.kept():
-            # Who draws rows refuses this shape.
-            distribution, _ = _asked(values, (), operator, arguments)
+            distribution, _ = _asked(values, shape, operator, arguments)
             return fill_native.prepared(values, distribution)
     except (TypeError, ValueError):
         return None
