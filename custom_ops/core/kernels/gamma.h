@@ -22,7 +22,13 @@ class Gammas {
   using Lanes = LanesF64<Isa>;
 
   explicit Gammas(const Draw& draw) : blocks_(draw), given_(draw[Parameter::kAlpha]) {
-    if (!given_.each()) SetAlpha(0, B::kSize);
+    if (given_.each()) return;
+    // One number for all: a division and a root for each of them would take longer than a small draw.
+    SetAlpha(0, B::kLanes);
+    for (unsigned i = B::kLanes; i < B::kSize; ++i) {
+      d_[i] = d_[0];
+      c_[i] = c_[0];
+    }
   }
 
   void operator()(std::uint64_t first, unsigned count, Column* values) {
