@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -71,20 +71,25 @@ class OnnxRuntimeOptions(Options):
     read_config_from_model: Any = None
 
     def __post_init__(self) -> None:
-        if self.providers is not None and not _is_list(self.providers, _is_provider):
-            allowed = "a list of names, or of pairs of a name and its options"
-            remedy = "Pass ['CPUExecutionProvider'], for instance."
-            refuse(OWNER, "providers", shown(self.providers), allowed, remedy, TypeError)
-        given = self.provider_options
-        if given is not None and not _is_list(given, lambda each: isinstance(each, Mapping)):
-            allowed = "a list of mappings, one for each provider"
-            remedy = "Pass such a list."
-            refuse(OWNER, "provider_options", shown(given), allowed, remedy, TypeError)
-        names = self.disabled_optimizers
-        if names is not None and not _is_list(names, lambda each: isinstance(each, str)):
-            allowed = "a list of names"
-            remedy = "Pass such a list."
-            refuse(OWNER, "disabled_optimizers", shown(names), allowed, remedy, TypeError)
+        _check_list(
+            "providers",
+            self.providers,
+            _is_provider,
+            "a list of names, or of pairs of a name and its options",
+            "Pass ['CPUExecutionProvider'], for instance.",
+        )
+        _check_list(
+            "provider_options",
+            self.provider_options,
+            lambda each: isinstance(each, Mapping),
+            "a list of mappings, one for each provider",
+        )
+        _check_list(
+            "disabled_optimizers",
+            self.disabled_optimizers,
+            lambda each: isinstance(each, str),
+            "a list of names",
+        )
 
     @property
     def finds_weights(self) -> bool:
@@ -153,10 +158,19 @@ def read_options(
     return kind(**given)
 
 
-def _is_list(given: Any, is_one: Any) -> bool:
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Collection):
-        return False
-    return all(is_one(each) for each in given)
+def _check_list(
+    name: str,
+    given: Any,
+    is_one: Callable[[Any], bool],
+    allowed: str,
+    remedy: str = "Pass such a list.",
+) -> None:
+    """Refuses an option that is given, and is no list of what it may hold."""
+    if given is None:
+        return
+    is_list = isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
+    if not is_list or not all(map(is_one, given)):
+        refuse(OWNER, name, shown(given), allowed, remedy, TypeError)
 
 
 def _is_provider(given: Any) -> bool:
