@@ -24,6 +24,7 @@ from tests.common import cli
 from tests.common.cases import assert_refused, table
 from tests.common.cli import keys_of, keys_said
 from tests.common.file_cases import write
+from tests.common.foreign import parse
 from tests.common.runtimes import RUNTIMES, save_ir
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -417,6 +418,10 @@ DAMAGED = [
         "model.keep_seeds must be as",
     ),
     (
+        lambda record: record["model"].update(draw={"noise": 1}),
+        "model.draw must be as",
+    ),
+    (
         lambda record: record["runs"][1]["outputs"].append(record["runs"][1]["outputs"][0]),
         "runs[1].outputs must be as",
     ),
@@ -447,6 +452,29 @@ def test_a_result_is_recorded_and_replayed_in_both(tmp_path: Path, runtime: str)
         assert "draws" in said(*given).partition("Equal: ")[2]
     (entry,) = [o for o in result.record()["runs"][0]["outputs"] if o["kind"] == "drawn"]
     assert entry["shape"] == [2, 4]
+
+
+NOISY = """g (float[N, 3] x, float[N, 3] noise, float[N, 3] z) => (float[N, 3] y) {
+    s = Add (x, noise)  y = Mul (s, z) }"""
+
+
+@pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
+def test_a_record_says_which_inputs_were_drawn_and_replays_them(
+    tmp_path: Path, alignment: str
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(parse(NOISY), path)
+    # Their order decides what each draws.
+    draw = {"z": "normal", "noise": "uniform(-1, 1)"}
+    pipe = Pipeline(path, draw=draw, alignment=alignment)
+    record = pipe({"x": np.zeros((2, 3), np.float32)}, seed=7).record()
+    assert [*record["model"]["draw"].items()] == [*draw.items()]
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    for runtime in RUNTIMES:
+        given = ("replay", tmp_path / "record.json", "--runtime", runtime)
+        assert "draws" in said(*given).partition("Equal: ")[2]
+    other = altered(tmp_path, lambda record: record["model"]["draw"].update(z="uniform"))
+    assert "the model's random nodes are not those in the record" in said("replay", other, code=1)
 
 
 @pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])

@@ -140,6 +140,18 @@ def test_an_ir_draws_what_its_file_of_onnx_draws(name: str, tmp_path: Path) -> N
             assert_same_bits(answer[output], expected[output])
 
 
+@pytest.mark.parametrize("law", ["normal", "normal[]"])
+def test_a_number_of_an_ir_is_drawn(law: str, tmp_path: Path) -> None:
+    text = "g (float[2] x, float noise) => (float[2] y) { y = Add (x, noise) }"
+    model = parse(text)
+    path = tmp_path / "model.xml"
+    save_ir(model, path)
+    x = np.zeros(2, np.float32)
+    expected = Pipeline(model, draw={"noise": law})({"x": x}, seed=SEED)
+    answer = Pipeline(path, draw={"noise": law}, runtime="openvino")({"x": x}, seed=SEED)
+    assert_same_bits(answer["y"], expected["y"])
+
+
 def test_standard_nodes_draw_what_our_nodes_draw() -> None:
     model = make_reproducible(model_of(), draw={"noise": "uniform(-1, 1)"})
     feed = {"x": np.zeros((2, 3), np.float32)}

@@ -102,5 +102,7 @@ def record_of_result(
         of_file["invert_bernoulli"] = inverted if inverted is True else sorted(inverted)
     if wanted.asked.keep_seeds:
         of_file["keep_seeds"] = True
+    if wanted.asked.draw:
+        of_file["draw"] = dict(wanted.asked.draw)
     entries = [document.input_of(key, array) for key, array in inputs.items()]
     return document.record(of_file, loaded, streams, seed, entries, [run])

@@ -242,6 +242,12 @@ def _is_word_or_names(given: Any) -> bool:
     return type(given) is bool
 
 
+def _are_texts_by_name(given: Any) -> bool:
+    if not isinstance(given, dict):
+        return False
+    return all(map(_is_text, given)) and all(map(_is_text, given.values()))
+
+
 def _is_beside(given: Any) -> bool:
     if not isinstance(given, dict):
         return False
@@ -282,6 +288,7 @@ _DOCUMENT: dict[str, Any] = {
         "per_row": _Later(_is_word_or_names),
         "invert_bernoulli": _Later(_is_word_or_names),
         "keep_seeds": _Later(lambda given: given is True),
+        "draw": _Later(_are_texts_by_name),
     },
     "streams": (None, _STREAMS),
     **dict.fromkeys(("runtime", "version", "backend"), _is_text),

@@ -24,7 +24,6 @@ from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.look import ModelLook, look
-from onnx_philox._rewriting.report import wants_rewrite
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
@@ -139,7 +138,7 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
 
 def _rewritten(seen: ModelLook, written: document.Record) -> ModelLook:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
-    if seen.given.of_openvino or not wants_rewrite(seen.random_nodes, seen.streams):
+    if seen.given.of_openvino:
         return seen
     model = written["model"]
     words = {each: model.get(each, False) for each in ("per_row", "invert_bernoulli", "keep_seeds")}
@@ -149,8 +148,9 @@ def _rewritten(seen: ModelLook, written: document.Record) -> ModelLook:
     batch = None
     if words["per_row"]:
         batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}"
-    asked = Asked(alignment=alignment, batch=batch, **words).again
-    return seen.rewritten(asked)
+    draw = model.get("draw", {})
+    asked = Asked(alignment=alignment, batch=batch, draw=draw, **words).again
+    return seen.rewritten(asked) if seen.must_be_rewritten(asked) else seen
 
 
 def _settings(runtime: str, written: document.Record, *, shows_drawn: bool = True) -> Settings:

@@ -144,11 +144,11 @@ def _shape(
     known = dimensions(parameter.output(0))
     drawn.check_shape(known)
     if drawn.shape is not None:
-        return opset8.constant(np.array(drawn.shape, np.int64)).output(0)
+        return _constant_shape(drawn.shape)
     drawn.check_rank(None if known is None else len(known))
     assert known is not None
     if None not in known:
-        return opset8.constant(np.array(known, np.int64)).output(0)
+        return _constant_shape([size for size in known if size is not None])
     letters = _letters(parameter, len(known))
     sizes: list[ov.Output] = []
     for size, letter in zip(known, letters, strict=True):
@@ -160,6 +160,11 @@ def _shape(
             return _asked_shape(drawn, known, model)
         sizes.append(found)
     return opset8.concat(sizes, 0).output(0)
+
+
+def _constant_shape(sizes: Sequence[int]) -> ov.Output:
+    """A shape, which is empty for a number; the factories of OpenVINO make no empty constants."""
+    return arrays.constant(np.array(sizes, np.int64)).output(0)
 
 
 def _letters(parameter: ov.Node, rank: int) -> list[str | None]:
