@@ -473,6 +473,7 @@ FED_INPUTS = {
     "float16": ("uniform", "uniform(0.1, 1)"),
     "int64": ("uniform(0, 6)", "uniform(0, 7)"),
     "bool": ("bernoulli(0.3)", "bernoulli(0.5)"),
+    "uint8": ("bernoulli(0.3)", "bernoulli(0.5)"),
     "uint32": ("bits", None),
 }
 
@@ -493,6 +494,21 @@ def test_an_original_is_fed_the_noise_that_its_rewrite_draws(kind, tmp_path, mon
     if other is not None:
         drawn = ("--draw", f"noise={other}")
         assert cli.document("compare", "new.onnx", *arguments, *drawn, code=1)["is_ok"] is False
+
+
+def test_an_ir_is_fed_noise_whose_shape_a_layout_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "g (float[N,4] noise, float[N,2] x) => (float[N,4] y, float[N,2] z) {"
+    model = parse(f"{text} y = Identity (noise) z = Neg (x) }}")
+    ir = ov.Core().read_model(model.SerializeToString())
+    for parameter in ir.get_parameters():
+        parameter.set_layout(ov.Layout("NC"))
+    ov.save_model(ir, "model.xml")
+    draw = ("--draw", "noise=normal")
+    arguments = ("--original", "model.xml", "--input", "x=[[1,2],[3,4]]", "--runs", 500)
+    rewriting.rewrite_file("model.xml", "new.xml", draw={"noise": "normal"})
+    given = cli.document("compare", "new.xml", *arguments, *draw)
+    assert (given["is_ok"], given["fed"]) == (True, ["noise=normal"])
 
 
 def test_an_original_that_cannot_be_fed_is_refused_with_what_to_do(tmp_path, monkeypatch):

@@ -149,7 +149,7 @@ def _shape(
     assert known is not None
     if None not in known:
         return _constant_shape([size for size in known if size is not None])
-    letters = _letters(parameter, len(known))
+    letters = letters_of(parameter, len(known))
     sizes: list[ov.Output] = []
     for size, letter in zip(known, letters, strict=True):
         if size is not None:
@@ -167,7 +167,7 @@ def _constant_shape(sizes: Sequence[int]) -> ov.Output:
     return arrays.constant(np.array(sizes, np.int64)).output(0)
 
 
-def _letters(parameter: ov.Node, rank: int) -> list[str | None]:
+def letters_of(parameter: ov.Node, rank: int) -> list[str | None]:
     """The letter of each dimension in the Layout of an input; None where it has none."""
     layout = parameter.get_layout()
     text = str(layout).strip("[]").replace(" ", "")
@@ -183,7 +183,7 @@ def _size(letter: str | None, others: Sequence[ov.Node]) -> ov.Output | None:
         return None
     for other in others:
         known = dimensions(other.output(0))
-        letters = [] if known is None else _letters(other, len(known))
+        letters = [] if known is None else letters_of(other, len(known))
         if letter in letters:
             shape = opset8.shape_of(other, "i64")
             axis = np.array([letters.index(letter)], np.int64)

@@ -27,7 +27,7 @@ from onnx_philox._command.compare.law.clock import Clock
 from onnx_philox._command.compare.law.faults_of_original import of_original
 from onnx_philox._command.compare.law.law_page import write_page
 from onnx_philox._command.compare.law.law_report import ComparedLaws, OpenBatch
-from onnx_philox._command.compare.law.noise import FedInputs, FedServing
+from onnx_philox._command.compare.law.noise import FedInputs, FedServing, with_letters
 from onnx_philox._command.compare.law.running import Running, check_same
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.draw_option import with_draws
@@ -37,7 +37,7 @@ from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.shown import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.look import ModelLook, look
+from onnx_philox._rewriting.look import ModelLook, OpenvinoLook, look
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
@@ -92,7 +92,10 @@ def compare_laws(
         settings = loading.Settings(precision=precision, device=device)
         before = loading.load_model(seen_original, runtime, settings)
         after = loading.load_model(served, runtime, settings)
-        noise = FedInputs(before.inputs, wanted.draw, after.inputs, wanted.first_run)
+        inputs = before.inputs
+        if isinstance(seen_original, OpenvinoLook):
+            inputs = with_letters(inputs, seen_original.model)
+        noise = FedInputs(inputs, wanted.draw, after.inputs, wanted.first_run)
         _check_inputs(noise.others, after.inputs, set(inside.inputs))
         of_original_alone = replace(wanted, first_run=0)
         # The model alone says which shapes it asks for.

@@ -6,7 +6,8 @@ The original is fed numbers of NumPy's of the same law, others in each run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -23,6 +24,9 @@ from onnx_philox._rewriting import drawn_inputs
 from onnx_philox._rewriting.drawn_inputs import OWNER, DrawnInput
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
+
+if TYPE_CHECKING:
+    import openvino as ov
 
 _KEY = 20_261_129
 """Of NumPy's generator, beside the seed: its numbers are none that a model of ours draws."""
@@ -78,6 +82,24 @@ class FedInputs:
         for fed in self._fed:
             feeds[fed.name] = fed.draw(self._random, given)
         return feeds
+
+
+def with_letters(ports: Sequence[Port], original: ov.Model) -> list[Port]:
+    """The inputs of an IR, whose dimensions without a size have the letters of their Layouts.
+
+    A rewrite takes a letter that another input has, too, for the same size.
+    """
+    from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import letters_of
+
+    found = []
+    for port, parameter in zip(ports, original.get_parameters(), strict=True):
+        shape = port.shape
+        if shape is not None:
+            letters = letters_of(parameter, len(shape))
+            pairs = zip(shape, letters, strict=True)
+            shape = tuple(letter if size is None else size for size, letter in pairs)
+        found.append(replace(port, shape=shape))
+    return found
 
 
 def _fed_inputs(
