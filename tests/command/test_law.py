@@ -545,7 +545,8 @@ def test_what_a_runtime_does_wrong_is_named_as_the_originals(noise):
     assert cli.document("inspect", "noise.xml")["faults"] == [NORMALS]
     still = MODELS / "mc_dropout.onnx"
     rewriting.rewrite_file(still, "dropout.onnx")
-    given = cli.document("compare", "dropout.onnx", "--original", still, "--fill", code=2)
+    arguments = ("--original", still, "--fill", "--runs", 1000)
+    given = cli.document("compare", "dropout.onnx", *arguments, code=2)
     (removed,) = given["faults"]
     assert removed.endswith("nothing: the runtime removes the node when it optimizes the model.")
     subtracted = "g (float[2,4] x) => (float[2,4] y) { n = RandomNormalLike (x) y = Sub (x, n) }"
@@ -576,7 +577,8 @@ def test_nodes_without_seeds_that_repeat_each_other_are_named(tmp_path, monkeypa
         z = If (on) <then_branch = t () => (float[N,8] a) { a = RandomNormalLike (x) },
                      else_branch = e () => (float[N,8] b) { b = Identity (x) }> }"""
     original, new = saved(body, "graphs")
-    given = cli.document("compare", new, "--original", original, "--fill", code=1)
+    arguments = ("--original", original, "--fill", "--runs", 1000)
+    given = cli.document("compare", new, *arguments, code=1)
     (change,) = given["changes"]
     assert re.fullmatch(
         r"'y' and 'z' went together, now they do not: rank correlation \S+, was (?:1\.00|0\.99)",

@@ -23,15 +23,18 @@ Outputs = dict[str, np.ndarray]
 Model = Callable[[np.random.Generator, int], Outputs]
 
 
-def look_at(
-    was: Outputs, now: Outputs, error: float = ERROR
-) -> tuple[PairedRuns, Verdicts, Shown, list[str]]:
-    """The statistics of runs of two models, each a row of an array."""
+def judged(was: Outputs, now: Outputs, error: float = ERROR) -> tuple[PairedRuns, Verdicts]:
+    """Runs of two models, each a row of an array, and which tests tell the two apart."""
     runs = PairedRuns({name: array[0] for name, array in was.items()}, Tolerances())
     olds, news = (zip(*outputs.values(), strict=True) for outputs in (was, now))
     for old, new in zip(olds, news, strict=True):
         runs.add(old, new)
-    look = runs.look(error)
+    return runs, runs.look(error)
+
+
+def look_at(was: Outputs, now: Outputs) -> tuple[PairedRuns, Verdicts, Shown, list[str]]:
+    """Likewise, with what a report would say of them."""
+    runs, look = judged(was, now)
     seen = Shown(runs, look)
     sentences = [each.text for each in changes(runs, look, seen)]
     return runs, look, seen, sentences
@@ -42,7 +45,7 @@ def told(was: Model, now: Model, runs: int, tries: int = 10) -> int:
     found = 0
     for seed in range(tries):
         random = np.random.default_rng(seed)
-        found += look_at(was(random, runs), now(random, runs))[1].is_any
+        found += judged(was(random, runs), now(random, runs))[1].is_any
     return found
 
 
@@ -182,7 +185,7 @@ def test_two_samples_of_one_law_are_told_apart_no_more_often_than_the_error() ->
     for seed in range(tries):
         random = np.random.default_rng([3, seed])
         was, now = (of_everything(random, 300) for _ in range(2))
-        found += look_at(was, now, error)[1].is_any
+        found += judged(was, now, error)[1].is_any
     # Three standard deviations.
     assert found / tries < error + 3 * math.sqrt(error / tries)
 
