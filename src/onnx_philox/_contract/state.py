@@ -365,10 +365,10 @@ def rows_of_states(shape: tuple[int | None, ...]) -> int | None:
 
 def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
     """The words of run 0 of each of many seeds, checked ones."""
-    words = np.zeros((len(seeds), STATE_WORDS), np.uint32)
-    # Pairs of words: the counter's two, and the key.
-    words.view(np.uint64)[:, 2] = seeds
-    return words
+    # The counter's two pairs of words, and the key.
+    pairs = np.zeros((len(seeds), STATE_WORDS // 2), np.uint64)
+    pairs[:, 2] = seeds
+    return pairs.view(np.uint32)
 
 
 def run_words(owner: str, seed: int, run: int = 0) -> NDArray[np.uint32]:

@@ -28,6 +28,7 @@ _ROW_STATES = "row_states"
 Integers = SupportsIndex | Sequence[SupportsIndex] | NDArray[np.integer[Any]]
 
 _BOOLS = {bool, np.bool_}
+_FEW = 256
 
 # As many children as fit in a processor's cache.
 _CHILDREN_AT_ONCE = 2**16
@@ -158,6 +159,8 @@ def integers_of(
     limit = 2**bits
     if type(given) is int:
         return _one_integer(owner, name, given, limit)
+    if _are_few_within(given, limit):
+        return np.array(given, np.uint64)
     array = _integer_array(owner, name, given)
     if array is None:
         # NumPy would make floats of some of Python's integers.
@@ -183,6 +186,20 @@ def integers_of(
             what = f"{name}[{i}]" if array.ndim else name
             integer(owner, what, int(number), limit)
     return array
+
+
+def _are_few_within(given: Any, limit: int) -> bool:
+    """Whether it is a short list of Python's integers from 0 to below a limit.
+
+    A service gives such seeds in each call, and NumPy takes longer to look at few of them.
+    """
+    if type(given) not in (list, tuple) or len(given) > _FEW:
+        return False
+    if set(map(type, given)) != {int}:
+        return False
+    least: int = min(given)
+    largest: int = max(given)
+    return least >= 0 and largest < limit
 
 
 def _is_of_bits(array: NDArray[Any], bits: int) -> bool:

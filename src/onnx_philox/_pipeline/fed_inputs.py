@@ -188,7 +188,9 @@ class RowCount:
             ValueError: An input has another rank than the model's or is lists that make no array;
                 or two inputs differ in their rows.
         """
-        by_name = {self._aliases.get(name, name): value for name, value in feed.items()}
+        by_name = feed
+        if self._aliases:
+            by_name = {self._aliases.get(name, name): value for name, value in feed.items()}
 
         def shape_of(port: Port) -> tuple[int, ...] | None:
             shape = _shape_of(port.name, by_name.get(port.name))
@@ -217,6 +219,8 @@ def _shape_of(name: str, value: Any) -> tuple[int, ...] | None:
     if value is None:
         return None
     shape = getattr(value, "shape", None)
+    if type(value) is np.ndarray:
+        return tuple(value.shape)
     if callable(shape):
         # An `onnxruntime.OrtValue`.
         shape = shape()

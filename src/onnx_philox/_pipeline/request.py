@@ -87,6 +87,8 @@ def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.u
             if isinstance(seed, int | np.integer):
                 generator.check_seed(owner, f"seeds[{i}]", seed)
     checked = integers_of("seeds", seeds, 64, owner=owner)
+    if checked.ndim == 1 and checked.dtype == np.uint64:
+        return checked
     return checked.reshape(-1).astype(np.uint64, copy=False)
 
 
