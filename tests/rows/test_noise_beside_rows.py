@@ -180,6 +180,74 @@ APART = {
         rank=2,
     ),
     "noise, beside rows and zeros": Mixed(f"{ZEROS_BESIDE} h = Add (q, wide) {TURNED}", rank=2),
+    "noise, beside padded rows": Mixed(f"{PADDED} h = Add (q, wide) {TURNED}", rank=2),
+    "noise, beside rows times a mask": Mixed(
+        f"""bits = Constant <value = float[1, 4] {{1.0, 0.0, 1.0, 1.0}}> () q = Mul (x, bits)
+        h = Add (q, r) {TURNED}""",
+        rank=2,
+    ),
+    "noise, beside rows times a mask that is computed": Mixed(
+        f"{MASK} kept = Cast <to = 1> (mask) q = Mul (x, kept) h = Add (q, r) {TURNED}",
+        rank=2,
+    ),
+    "noise, beside windows of padded rows": Mixed(
+        f"""more = Constant <value_ints = [0, 2, 0, 0]> () q = Pad (x, more) u = Unsqueeze (q, one)
+        {filled("k", 1, 1, 2)} p = Conv (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside the greatest of windows of padded rows": Mixed(
+        f"""more = Constant <value_ints = [0, 2, 0, 0]> () q = Pad (x, more) u = Unsqueeze (q, one)
+        p = MaxPool <kernel_shape = [2]> (u) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside windows with gaps, wider than the rows": Mixed(
+        f"""q = Slice (x, zeroth, one, one) u = Unsqueeze (q, one) {filled("k", 1, 1, 2)}
+        p = Conv <pads = [1, 1], dilations = [2]> (u, k) v = RandomNormalLike (p)
+        h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside windows whose weights of what is no padding are zeros": Mixed(
+        f"""u = Unsqueeze (x, one) k = Constant <value = float[1, 1, 3] {{1.0, 0.0, 0.0}}> ()
+        p = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside what a grid takes from outside": Mixed(
+        f"""sides = Constant <value_ints = [1, 2]> () u = Unsqueeze (x, sides)
+        points = Constant <value = float[1, 1, 2, 2] {{0.0, 0.0, 9.0, 9.0}}> ()
+        n = Shape <start = 0, end = 1> (x) rest = Constant <value_ints = [1, 2, 2]> ()
+        all = Concat <axis = 0> (n, rest) grid = Expand (points, all) p = GridSample (u, grid)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}""",
+        rank=4,
+    ),
+    "noise, beside rows in the middle of zeros": Mixed(
+        f"""six = Constant <value_ints = [6]> () q = CenterCropPad <axes = [1]> (x, six)
+        wide = RandomNormalLike (q) h = Add (q, wide) {TURNED}""",
+        is_read_by_openvino=False,
+        rank=2,
+    ),
+    "noise, beside a recurrent layer that ends before the last time": Mixed(
+        f"""u = Unsqueeze (x, zeroth) c = Concat <axis = 0> (u, u) {RECURRENT}
+        n = Shape <start = 0, end = 1> (x) times = Expand (one, n) lengths = Cast <to = 6> (times)
+        q, last = RNN <hidden_size = 4> (c, k, k, , lengths) p = Squeeze (q, one)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED_BATCH_SECOND}"""
+    ),
+    "an attention of rows to noise, of which a mask leaves one": Mixed(
+        f"""u = Unsqueeze (r, one) d = Concat <axis = 1> (u, u) v = Unsqueeze (x, one)
+        t = Transpose <perm = [0, 2, 1]> (d) s = MatMul (v, t)
+        mask = Constant <value = float[1, 1, 2] {{0.0, -3e38}}> () m = Add (s, mask)
+        p = Softmax (m) h = MatMul (p, d) {TURNED}"""
+    ),
+    "an attention of rows to noise for each of before": Mixed(
+        f"""d = RandomNormalLike (past) v = Unsqueeze (x, one) t = Transpose <perm = [0, 2, 1]> (d)
+        s = MatMul (v, t) p = Softmax (s) h = MatMul (p, d) {TURNED}""",
+        more=", float[batch, before, 4] past",
+    ),
+    "a causal attention of rows to noise": Mixed(
+        f"""u = Unsqueeze (x, one) v = Unsqueeze (r, one) d = Concat <axis = 1> (v, v)
+        q = Concat <axis = 1> (u, u)
+        h = Attention <is_causal = 1, q_num_heads = 1, kv_num_heads = 1> (q, d, d) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
+    "a mean of all times before": Mixed(
+        f"""{IN_TIME} {filled("k", 2, 2)} p = Trilu <upper = 0> (k) h = MatMul (p, c) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
     "noise, beside rows that are written over zeros": Mixed(
         f"""{NUMBERED} zeros = ConstantOfShape (shape)
         q = ScatterElements <axis = 1> (zeros, index, x) h = Add (q, r) {TURNED}""",
@@ -317,6 +385,42 @@ TOGETHER = {
         f"""{PADDED} u = Unsqueeze (q, one) {filled("k", 1, 1, 3)} p = Conv (u, k)
         v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
     ),
+    "noise, beside a dilated convolution of what is padded before": Mixed(
+        f"""more = Constant <value_ints = [0, 4, 0, 0]> () q = Pad (x, more) u = Unsqueeze (q, one)
+        {filled("k", 1, 1, 3)} p = Conv <dilations = [2]> (u, k)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside a dilated convolution of which the end is cut off": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 2)}
+        p = Conv <dilations = [2], pads = [2, 2]> (u, k)
+        end = Constant <value_ints = [-2]> () g = Slice (p, zeroth, end, axis2) q = Relu (g)
+        v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside a recurrent layer that goes on to the last time": Mixed(
+        f"""u = Unsqueeze (x, zeroth) c = Concat <axis = 0> (u, u) {RECURRENT}
+        n = Shape <start = 0, end = 1> (x) times = Expand (two, n) lengths = Cast <to = 6> (times)
+        q, last = RNN <hidden_size = 4> (c, k, k, , lengths) p = Squeeze (q, one)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED_BATCH_SECOND}"""
+    ),
+    "noise, beside a product of padded rows": Mixed(
+        f"{PADDED} {filled('k', 5, 4)} p = MatMul (q, k) h = Add (p, r) {TURNED}", rank=2
+    ),
+    "noise, beside the greatest of windows of rows": Mixed(
+        f"""u = Unsqueeze (x, one) q = MaxPool <kernel_shape = [3], pads = [1, 1]> (u)
+        v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "a causal attention with dropped weights": Mixed(
+        f"""u = Unsqueeze (x, one) d = Concat <axis = 1> (u, u) t = Transpose <perm = [0, 2, 1]> (d)
+        s = MatMul (d, t) mask = Constant <value = float[1, 2, 2] {{0.0, -3e38, 0.0, 0.0}}> ()
+        m = Add (s, mask) p = Softmax (m) v = RandomUniformLike (p) w8 = Mul (p, v)
+        h = MatMul (w8, d) {TURNED}"""
+    ),
+    "an attention to rows of before, and to noise": Mixed(
+        f"""v = Unsqueeze (x, one) u = Unsqueeze (r, one) d = Concat <axis = 1> (past, u, v)
+        t = Transpose <perm = [0, 2, 1]> (d) s = MatMul (v, t) p = Softmax (s)
+        h = MatMul (p, d) {TURNED}""",
+        more=", float[batch, before, 4] past",
+    ),
     "noise, beside a convolution": Mixed(
         f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 3)}
         q = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
@@ -338,8 +442,39 @@ IN_ORDER = {
         f"{ZEROS_BESIDE} h = Add (q, wide) y = Add (h, ones)", rank=2
     ),
     "a choice by a mask": Mixed(f"{MASK} h = Where (mask, r, x) y = Add (h, ones)", rank=2),
+    "noise, times rows without their mean, of which a mask leaves some": Mixed(
+        f"""{MASK} mean = ReduceMean <keepdims = 1> (x, zeroth) v = Sub (x, mean)
+        zero = Sub (ones, ones) q = Where (mask, v, zero) h = Mul (q, r) y = Add (h, ones)""",
+        rank=2,
+    ),
 }
 """Some elements are of noise alone, but nothing is turned round."""
+
+
+COUNTED = f"""{PADDED} n = Shape <start = 0, end = 1> (x) zero = Constant <value_int = 0> ()
+    step = Constant <value_int = 1> () count = Squeeze (n) numbers = Range (zero, count, step)
+    number = Cast <to = 1> (numbers) places = Unsqueeze (number, one)"""
+BY_PLACE = {
+    "a sum along the batch": "h = CumSum (q, zero)",
+    "the number of a row": "h = Add (q, places)",
+    "the number of rows": "all = CastLike (count, x) h = Pad (x, pads, all)",
+    "a choice by the number of a row": """place = Sub (places, ones) early = Less (place, ones)
+        h = Where (early, ones, q)""",
+    "a triangle along the batch": "h = Trilu (q)",
+    "as many rounds as there are rows": """go = Constant <value = bool {1}> ()
+        h = Loop (count, go, q) <body = body (int64 i, bool on, float[batch, 5] given)
+        => (bool goes, float[batch, 5] made) { goes = Identity (on) made = Add (given, ones) }>""",
+    "a number for each of five rows": """five = Constant <value = float[5, 1]
+        {1.0, 2.0, 3.0, 4.0, 5.0}> () h = Add (q, five)""",
+}
+"""What may stand beside the rows, where a Pad had put zeros."""
+
+
+@pytest.mark.parametrize("name", BY_PLACE)
+def test_noise_is_refused_where_a_gap_holds_numbers_of_rows(name: str) -> None:
+    case = Mixed(f"{COUNTED} {BY_PLACE[name]} y = Mul (h, wide)", rank=2)
+    with pytest.raises(ValueError, match="combines them with 'h', numbers that depend on how many"):
+        make_reproducible(case.model, per_row=True)
 
 
 @pytest.mark.parametrize("name", TOGETHER)

@@ -5,7 +5,8 @@ The rules are those of ONNX's operators; where an operator says its axes is anot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import gap_rules, index_rules, rules
@@ -60,32 +61,51 @@ def _new_axes(step: Step) -> Sequence[int]:
     return step.said(1, "axes")
 
 
-def _sliced_axes(step: Step) -> dict[int, bool]:
+@dataclass(frozen=True)
+class _Cut:
+    """What a Slice or StridedSlice takes of a dimension."""
+
+    start: Dimension
+    end: Dimension
+    step: int
+
+
+def _slices(step: Step) -> dict[int, _Cut]:
+    """What a Slice takes, by axes."""
     starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     steps = step.said(3, "steps")
     axes = step.said(4, "axes") if step.has(4) else list(range(len(steps)))
-    return _not_whole(step, axes, starts, ends, steps)
+    return {
+        rules.axis_of(step, axis): _Cut(_at(starts, i), _at(ends, i), steps[i])
+        for i, axis in enumerate(axes)
+    }
 
 
-def _not_whole(
-    step: Step,
-    axes: Sequence[int],
-    starts: Sequence[object],
-    ends: Sequence[object],
-    steps: Sequence[int],
-) -> dict[int, bool]:
+def _at(numbers: Sequence[Dimension] | None, index: int) -> Dimension:
+    return numbers[index] if numbers is not None and index < len(numbers) else None
+
+
+def _sliced_axes(step: Step) -> dict[int, bool]:
+    return _not_whole(step, _slices(step))
+
+
+def _not_whole(step: Step, cuts: Mapping[int, _Cut]) -> dict[int, bool]:
     """The axes of which it does not take all, in order; and whether always the same."""
     dims = step.dims[0]
     if dims is None:
         raise step.shapeless(0)
-    found = {}
-    for i, said in enumerate(axes):
-        axis = rules.axis_of(step, said)
-        start = starts[i] if i < len(starts) else None
-        end = ends[i] if i < len(ends) else None
-        if not rules.is_whole(start, end, steps[i], dims[axis]):  # type: ignore[arg-type]
-            found[axis] = isinstance(start, int) and isinstance(end, int)
-    return found
+    return {
+        axis: isinstance(cut.start, int) and isinstance(cut.end, int)
+        for axis, cut in cuts.items()
+        if not rules.is_whole(cut.start, cut.end, cut.step, dims[axis])
+    }
+
+
+def _ends_cut(cuts: Callable[[Step], Mapping[int, _Cut]]) -> gap_rules.Cuts:
+    """How many elements it takes away at the ends, at least."""
+    return lambda step: {
+        axis: gap_rules.ends_cut(cut.start, cut.end, cut.step) for axis, cut in cuts(step).items()
+    }
 
 
 def _masks(step: Step) -> dict[str, list[int]]:
@@ -99,22 +119,24 @@ def _masks(step: Step) -> dict[str, list[int]]:
     return masks
 
 
-def _strided_axes(step: Step) -> dict[int, bool]:
-    """The axes of which a StridedSlice does not take all, in order."""
+def _strided_slices(step: Step) -> dict[int, _Cut]:
+    """What a StridedSlice takes, by axes."""
     masks = _masks(step)
     starts, ends = step.numbers(1), step.numbers(2)
     count = max(len(starts or ()), len(ends or ()), len(masks["begin_mask"]))
     steps = step.said(3, "strides") if step.has(3) else [1] * count
 
-    def at(numbers: Sequence[object] | None, index: int) -> object:
-        return numbers[index] if numbers is not None and index < len(numbers) else None
-
     def is_set(name: str, index: int) -> bool:
         return index < len(masks[name]) and masks[name][index] != 0
 
-    begins = [0 if is_set("begin_mask", i) else at(starts, i) for i in range(count)]
-    stops = [rules.INT64_MAX if is_set("end_mask", i) else at(ends, i) for i in range(count)]
-    return _not_whole(step, range(count), begins, stops, steps)
+    begins = [0 if is_set("begin_mask", i) else _at(starts, i) for i in range(count)]
+    stops = [rules.INT64_MAX if is_set("end_mask", i) else _at(ends, i) for i in range(count)]
+    return {rules.axis_of(step, i): _Cut(begins[i], stops[i], steps[i]) for i in range(count)}
+
+
+def _strided_axes(step: Step) -> dict[int, bool]:
+    """The axes of which it does not take all, in order."""
+    return _not_whole(step, _strided_slices(step))
 
 
 def _strided(step: Step, _: int) -> Sequence[Moves | None]:
@@ -130,10 +152,14 @@ def _strided(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis(to), *bounds]
 
 
-def _padded_axes(step: Step) -> Collection[int]:
+def _pads(step: Step) -> dict[int, gap_rules.Ends]:
+    """How many elements a Pad adds before and behind, by axes."""
     before, after = step.said(1, "pads"), step.said(2, "pads")
-    pairs = enumerate(zip(before, after, strict=True))
-    return [axis for axis, pads in pairs if pads != (0, 0)]
+    return dict(enumerate(zip(before, after, strict=True)))
+
+
+def _padded_axes(step: Step) -> Collection[int]:
+    return [axis for axis, pads in _pads(step).items() if pads != (0, 0)]
 
 
 def _repeats(step: Step) -> Sequence[Dimension]:
@@ -218,8 +244,9 @@ def _sequence(states: int) -> Rule:
         data: list[int | Fate] = [0, 2, GONE] if not output else [0, MOVED, GONE]
         state: list[int | Fate] = [0, 1, 3] if not output else [0, 1, 2]
         looks = () if output else [1]
-        moves: list[Moves | None] = [ByAxis(data, looks)]
-        moves += [ByAxis(state, [2]) for _ in range(states)]
+        has_gaps = not output and gap_rules.ends_early(step, states + 1, 1)
+        moves: list[Moves | None] = [ByAxis(data, looks, has_gaps=has_gaps)]
+        moves += [ByAxis(state, [2], has_gaps=has_gaps) for _ in range(states)]
         moves.append(ByAxis([0]))
         return [*moves, *rules.others_free(step, states + 2)]
 
@@ -247,13 +274,22 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
     numbered = [rank - 2] if is_causal else []
     # A mask may keep a query from some keys.
     keys = MOVED if is_causal or step.has(3) else GONE
-    query = ByAxis([*same, rank - 2, GONE], ones=step.ones(0), numbered=numbered)
-    key = ByAxis([*same, keys, GONE], ones=step.ones(1))
+    count = (step.dims[1] or ())[rank - 2]
+    # What sees one key gives its value, whatever it asks.
+    may_be_one = keys is MOVED or not gap_rules.are_several_or_rows(step, count)
+    query = ByAxis(
+        [*same, rank - 2, GONE],
+        ones=step.ones(0),
+        numbered=numbered,
+        may_say_nothing=may_be_one,
+    )
+    key = ByAxis([*same, keys, GONE], ones=step.ones(1), may_say_nothing=may_be_one)
     value = ByAxis([*same, keys, rank - 1], ones=step.ones(2))
     moves: list[Moves | None] = [query, key, value]
     if step.has(3):
         whole: list[int | Fate] = [*same, rank - 2, GONE]
-        moves.append(ByAxis(whole[rank - step.rank(3) :], ones=step.ones(3)))
+        own = whole[rank - step.rank(3) :]
+        moves.append(ByAxis(own, ones=step.ones(3), may_say_nothing=True))
     return [*moves, *rules.others_free(step, 4)]
 
 
@@ -359,8 +395,12 @@ _REDUCTIONS = """
     ReduceSum
 """
 
+_SAMPLED = rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE]))
+
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, _elementwise),
+    **_named("LogicalAnd Multiply", gap_rules.scaled(_elementwise)),
+    **_named("Add Subtract", gap_rules.added(_elementwise)),
     **_named(_COMPARISONS, _compared),
     "PRelu": _sloped,
     **_named(_REDUCTIONS, rules.reduced(_axis_given(1), _keeps)),
@@ -378,9 +418,9 @@ RULES: dict[str, Rule] = {
     "Reshape": rules.in_order,
     "Squeeze": rules.squeezed(_squeezed_axes),
     "Unsqueeze": rules.unsqueezed(_new_axes),
-    "Slice": rules.sliced(_sliced_axes),
-    "StridedSlice": _strided,
-    "Pad": rules.cut(_padded_axes),
+    "Slice": gap_rules.cut_off(rules.sliced(_sliced_axes), _ends_cut(_slices)),
+    "StridedSlice": gap_rules.cut_off(_strided, _ends_cut(_strided_slices)),
+    "Pad": gap_rules.padded(_padded_axes, "pad_mode", _pads),
     "Tile": rules.tiled(_repeats),
     "Roll": rules.cut(_axis_given(2)),
     "TopK": rules.cut(rules.axis_said(-1)),
@@ -396,14 +436,15 @@ RULES: dict[str, Rule] = {
     "ScatterElementsUpdate": index_rules.put_along(_axis_given(3)),
     "ScatterNDUpdate": index_rules.put_at,
     "ScatterUpdate": _put_at_axis,
-    "MatMul": rules.multiplied(_turns),
-    "Einsum": rules.of_equation,
+    "MatMul": gap_rules.summed(rules.multiplied(_turns)),
+    "Einsum": gap_rules.summed(rules.of_equation),
     **_named("Convolution GroupConvolution", gap_rules.convolved),
     **_named("ConvolutionBackpropData GroupConvolutionBackpropData", gap_rules.convolved_back),
-    "DeformableConvolution": rules.convolved,
-    **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", rules.pooled),
+    "DeformableConvolution": gap_rules.with_gaps(rules.convolved),
+    **_named("AdaptiveAvgPool AdaptiveMaxPool", rules.pooled),
+    **_named("AvgPool MaxPool", gap_rules.pooled(rules.pooled)),
     "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
-    "GridSample": rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE])),
+    "GridSample": gap_rules.with_gaps(_SAMPLED, gap_rules.is_sampled_outside),
     "Interpolate": rules.resized(_interpolated),
     "LSTMSequence": _sequence(2),
     **_named("GRUSequence RNNSequence", _sequence(1)),
@@ -414,7 +455,7 @@ RULES: dict[str, Rule] = {
     "RDFT": rules.cut(_axis_given(1)),
     # Col2Im and STFT may have no batch.
     "Col2Im": rules.first_stays(0, least_rank=3),
-    "ExtractImagePatches": rules.first_stays(0),
+    "ExtractImagePatches": gap_rules.with_gaps(rules.first_stays(0)),
     "STFT": rules.first_stays(0, least_rank=2),
 }
 """By the names of their types."""

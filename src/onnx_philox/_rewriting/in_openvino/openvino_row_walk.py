@@ -356,7 +356,7 @@ class RowWalk(Followed[ov.Output]):
         if known.is_of_batch and not known.is_placed and self._has_batch(value, axis):
             # How many slices come before a row's element then depends on the batch.
             known = known.counted()
-        return replace(known, lines=frozenset())
+        return replace(known, lines=frozenset(), margins=frozenset())
 
 
 def _deciding(node: ov.Node) -> tuple[str, list[tuple[str, ov.Output | None]]]:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import openvino as ov
+from numpy.typing import NDArray
 
-from onnx_philox._openvino_models.openvino_graphs import opset_of
+from onnx_philox._openvino_models.openvino_graphs import constant, opset_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
-from onnx_philox._rewriting.rows import counting
+from onnx_philox._rewriting.rows import counting, masks
 from onnx_philox._rewriting.rows.known import Knowledge
 from onnx_philox._rewriting.rows.step import Step
 
@@ -51,6 +53,9 @@ def step_of(
         value = values[index]
         return counting.begins_with_row(producers, value, batch, are_others_alike=True)
 
+    def may_mask(index: int, use: masks.Use) -> bool:
+        return masks.may_mask(values[index], _maker, _array, use)
+
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
         names=[value.get_node().get_friendly_name() for value in values],
@@ -64,15 +69,25 @@ def step_of(
         numbers=numbers,
         begins_with_row=begins_with_row,
         are_own_indices=are_own_indices,
+        masks=may_mask,
+        repeated=lambda index: counting.repeated_number(producers, values[index]),
         opset=opset_of(node) or 1,
     )
 
 
 def _producer(value: ov.Output) -> counting.Producer[ov.Output] | None:
-    if value.get_element_type() not in (ov.Type.i32, ov.Type.i64):
-        return None
+    return _maker(value) if value.get_element_type() in (ov.Type.i32, ov.Type.i64) else None
+
+
+def _maker(value: ov.Output) -> counting.Producer[ov.Output]:
     node = value.get_node()
     return counting.Producer(node.get_type_name(), node.input_values())
+
+
+def _array(value: ov.Output) -> NDArray[Any] | None:
+    shape = value.get_partial_shape()
+    is_small = shape.is_static and np.prod(shape.to_shape()) <= masks.MOST_NUMBERS
+    return constant(value) if is_small else None
 
 
 class _Attributes:

@@ -13,6 +13,7 @@ Value = TypeVar("Value")
 _AS_THEY_ARE = frozenset({"Cast", "Convert", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
 """What gives the elements of its first input in their order."""
 _REPEATED = frozenset({"Broadcast", "Expand"})
+_MOST_NODES = 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,35 @@ class Producers(Generic[Value]):
     """The integers that a value is, some of which may be dimensions."""
     is_alike: Callable[[Value], bool]
     """Whether a batch makes a value longer, at most."""
+
+
+def repeated_number(producers: Producers[Value], value: Value) -> Dimension:
+    """The integer that each element of a value is; None where nobody knows."""
+    for _ in range(_MOST_NODES):
+        producer = producers.producer(value)
+        if producer is not None and producer.kind == "Gather":
+            return _picked_number(producers, producer)
+        dims = producers.dims(value)
+        if dims is not None and all(isinstance(d, int) for d in dims):
+            numbers = producers.numbers(value) or ()
+            if len(set(numbers)) == 1:
+                return numbers[0]
+        if producer is None or producer.kind not in (_AS_THEY_ARE | _REPEATED | {"Tile"}):
+            return None
+        value = producer.inputs[0]
+    return None
+
+
+def _picked_number(producers: Producers[Value], gather: Producer[Value]) -> Dimension:
+    """What a Gather takes of a vector, as the size of a dimension of its shape."""
+    given, indices = gather.inputs[:2]
+    numbers, picked = producers.numbers(given), producers.numbers(indices)
+    dims = producers.dims(given)
+    if not numbers or not picked or len(picked) > 1 or dims != (len(numbers),):
+        return None
+    index = picked[0]
+    is_there = isinstance(index, int) and -len(numbers) <= index < len(numbers)
+    return numbers[index] if isinstance(index, int) and is_there else None
 
 
 def begins_with_row(

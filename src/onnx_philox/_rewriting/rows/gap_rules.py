@@ -5,13 +5,76 @@ In ONNX and in OpenVINO; see `rules.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows.known import Knowledge, Margin, Rows
+from onnx_philox._rewriting.rows.masks import Use
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import ByAxis, Moves
+
+Ends = tuple[int, int]
+"""How many elements before a dimension's others, and how many behind them."""
+Cuts = Callable[[Step], Mapping[int, Ends | None]]
+"""How many elements an operator takes away, at least, at the ends of some dimensions.
+
+None of one whose order is another.
+"""
+Pads = Callable[[Step], Mapping[int, Ends] | None]
+"""How many it adds there; None where only a run knows."""
+
+
+def scaled(rule: Rule) -> Rule:
+    """A product of elements, where zeros of a constant leave some out."""
+
+    def with_mask(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        if any(_is_mask(step, index, Use.SCALES) for index in range(len(step.known))):
+            return [_with_gaps(each) for each in moves]
+        return moves
+
+    return with_mask
+
+
+def added(rule: Rule) -> Rule:
+    """A sum of elements, which may be what says to a Softmax what it leaves out."""
+
+    def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        for index, each in enumerate(moves):
+            if isinstance(each, ByAxis) and _is_mask(step, index, Use.IS_ADDED):
+                return [*moves[:index], replace(each, has_zeros=True), *moves[index + 1 :]]
+        return moves
+
+    return with_zeros
+
+
+def summed(rule: Rule) -> Rule:
+    """A sum of products, whose factors may be constants that have zeros."""
+
+    def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        there = [known for known in step.known if known is not None]
+        if not any(known.rows in (Rows.PART, Rows.GAPS) for known in there):
+            return moves
+        return [
+            replace(each, has_zeros=True)
+            if isinstance(each, ByAxis) and _is_mask(step, index, Use.WEIGHS)
+            else each
+            for index, each in enumerate(moves)
+        ]
+
+    return with_zeros
+
+
+def _is_mask(step: Step, index: int, use: Use) -> bool:
+    """Whether an input without rows may leave out some of what it meets, but not all."""
+    known = step.known[index]
+    dims = step.dims[index]
+    is_one = dims is not None and all(d == 1 for d in dims)
+    return known is not None and known.is_free and not is_one and step.masks(index, use)
 
 
 def cumulated(axes: rules.Axes) -> Rule:
@@ -29,15 +92,29 @@ def cumulated(axes: rules.Axes) -> Rule:
 
 
 def shared_out(axes: rules.Axes) -> Rule:
-    """A Softmax, which is 1 where it goes along one element, whatever that is."""
+    """A Softmax, which is 1 where it goes along one element, whatever that is.
+
+    That may be all that a mask leaves, or all there is.
+    """
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
         data, *others = rules.looking(axes)(step, output)
         dims = step.dims[0] or ()
-        is_of_one = all(dims[axis] == 1 for axis in axes(step))
-        return [_with_gaps(data) if is_of_one else data, *others]
+        known = step.known[0]
+        is_masked = known is not None and known.is_masked
+        are_several = any(are_several_or_rows(step, dims[axis]) for axis in axes(step))
+        if isinstance(data, ByAxis) and (is_masked or not are_several):
+            data = replace(data, may_say_nothing=True)
+        return [data, *others]
 
     return rule
+
+
+def are_several_or_rows(step: Step, dimension: Dimension) -> bool:
+    """Whether a dimension has more than one element, but for a batch of one row."""
+    if isinstance(dimension, int):
+        return dimension > 1
+    return step.products.has(dimension, step.batch)
 
 
 def triangle(step: Step, _: int) -> Sequence[Moves | None]:
@@ -48,27 +125,176 @@ def triangle(step: Step, _: int) -> Sequence[Moves | None]:
     return [whole, *rules.others_free(step, 1)]
 
 
-def _with_gaps(moves: Moves | None) -> Moves | None:
-    return replace(moves, has_gaps=True) if isinstance(moves, ByAxis) else moves
+def padded(axes: rules.Axes, mode: str, pads: Pads) -> Rule:
+    """A Pad, whose mode an attribute says."""
+
+    def rule(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rules.cut(axes)(step, output)
+        if step.text(mode) not in (None, "constant") or not axes(step):
+            return [data, *others]
+        added = pads(step)
+        before = _margins(step.known[0])
+        if added is None or before is None:
+            return [_with_gaps(data), *others]
+        dims = step.dims[0] or ()
+        made = dict(before)
+        for axis, (start, end) in added.items():
+            margin = before.get(axis) or Margin(axis, 0, 0, _is_positive(dims[axis]))
+            made[axis] = _grown(margin, start, end)
+        return [_with_margins(data, made), *others]
+
+    return rule
+
+
+def cut_off(rule: Rule, cuts: Cuts) -> Rule:
+    """A Slice, which may take away what a Pad has added."""
+
+    def with_margins(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rule(step, output)
+        before = _margins(step.known[0])
+        dims = step.made[output]
+        if not before or dims is None or len(dims) != step.rank(0):
+            return [data, *others]
+        made = dict(before)
+        for axis, ends in cuts(step).items():
+            if ends is None and axis in made:
+                return [data, *others]
+            if ends is not None and axis in made:
+                made[axis] = _grown(made[axis], -ends[0], -ends[1])
+        return [_with_margins(data, made), *others]
+
+    return with_margins
+
+
+def ends_cut(start: Dimension, end: Dimension, step: int) -> Ends | None:
+    """How many elements a slice takes away at the ends of a dimension, at least.
+
+    None where it does not take those between as they come.
+    """
+    if step != 1:
+        return None
+    before = start if isinstance(start, int) and start > 0 else 0
+    after = -end if isinstance(end, int) and end < 0 else 0
+    return before, after
 
 
 def convolved(step: Step, output: int) -> Sequence[Moves | None]:
-    """A convolution, some of whose windows may lie in what is padded.
+    """A convolution, some of whose windows may lie in what is padded."""
+    data, weights, *others = summed(rules.convolved)(step, output)
+    data = _windowed(step, data, _kernel(step))
+    if isinstance(data, ByAxis) and data.margins is not None and _is_mask(step, 1, Use.WEIGHS):
+        # A weight of 0 may leave out the only element of a window.
+        is_padded = bool(_margins(step.known[0])) or any(map(any, _pads(step)))
+        if is_padded or _pads_itself(step):
+            data = replace(data, margins=None, has_gaps=True)
+    if isinstance(data, ByAxis) and (data.has_gaps or data.margins):
+        weights = _with_gaps(weights)
+    return [data, weights, *others]
 
-    A Pad before it is not looked at: its windows are mostly wider than that.
+
+def with_gaps(rule: Rule, is_so: Callable[[Step], bool] = lambda _: True) -> Rule:
+    """What gives some elements that are made of none of its inputs', where the function says so."""
+
+    def gappy(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        return [_with_gaps(each) for each in moves] if is_so(step) else moves
+
+    return gappy
+
+
+def is_sampled_outside(step: Step) -> bool:
+    """Whether a GridSample gives zeros where its grid, without rows, means no element."""
+    grid = step.known[1]
+    is_of_zeros = step.text("padding_mode") in (None, "zeros")
+    return is_of_zeros and grid is not None and grid.rows is not Rows.SURE
+
+
+def ends_early(step: Step, lengths: int, time: int) -> bool:
+    """Whether a recurrent layer may give zeros behind times that an input without rows says."""
+    known, dims = step.known[lengths], step.dims[0]
+    is_said = known is not None and known.is_free
+    all_times = None if dims is None else dims[time]
+    return is_said and (all_times is None or step.repeated(lengths) != all_times)
+
+
+def is_over_others(step: Step) -> bool:
+    """Whether what is written over depends on no row."""
+    written_over = step.known[0]
+    return written_over is not None and written_over.rows is not Rows.SURE
+
+
+def pooled(rule: Rule) -> Rule:
+    """Windows of each channel, some of which may lie in what is padded."""
+
+    def with_margins(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rule(step, output)
+        kernel = step.ints("kernel_shape") or step.ints("kernel")
+        return [_windowed(step, data, kernel) if kernel else data, *others]
+
+    return with_margins
+
+
+def _windowed(step: Step, data: Moves | None, kernel: Sequence[Dimension]) -> Moves | None:
+    """What windows take of an input: each needs an element of it that is not in its margins."""
+    before = _margins(step.known[0])
+    if before is None:
+        # The rows that it has beside others may have nothing there either.
+        return _with_gaps(data) if _margins_of_windows(step, {}, kernel) != {} else data
+    made = _margins_of_windows(step, before, kernel)
+    return _with_gaps(data) if made is None else _with_margins(data, made)
+
+
+def _margins_of_windows(
+    step: Step,
+    before: Mapping[int, Margin],
+    kernel: Sequence[Dimension],
+) -> dict[int, Margin] | None:
+    """Those of the output, given those of the input; None where nobody knows."""
+    made: dict[int, Margin] = {}
+    starts, ends = _pads(step)
+    strides, dilations = _of(step, "strides", 1), _of(step, "dilations", 1)
+    is_longer = step.number("ceil_mode", 0) != 0 or step.text("rounding_type") == "ceil"
+    if any(axis < 2 for axis in before):
+        return None
+    for i, size in enumerate(kernel):
+        margin = before.get(i + 2) or Margin(i + 2, 0, 0)
+        if not isinstance(size, int):
+            return None
+        if _pads_itself(step):
+            # It pads less than a window, in two halves: the element in the middle is none of them.
+            if margin.before or margin.after or (dilations[i] > 1 and size % 2 == 0):
+                return None
+            continue
+        before_all = margin.before + starts[i]
+        behind_all = margin.after + ends[i] + (strides[i] - 1 if is_longer else 0)
+        start, end = _ends_of_windows(before_all, behind_all, size, dilations[i])
+        if start or end:
+            made[i + 2] = Margin(i + 2, -(-start // strides[i]), -(-end // strides[i]))
+    return made
+
+
+def _pads_itself(step: Step) -> bool:
+    said = step.text("auto_pad") or ""
+    return said.lower().startswith("same")
+
+
+def _ends_of_windows(before: int, after: int, size: int, dilation: int) -> Ends:
+    """How many windows at either end may lie in what is padded, however long a dimension is.
+
+    That is said of the element of a window for which these are fewest, the last one where several
+    are: causal convolutions cut off the end.
     """
-    data, *others = rules.convolved(step, output)
-    sizes = zip(_kernel(step), _of(step, "dilations", 1), *_pads(step), strict=False)
-    for kernel, dilation, before, after in sizes:
-        window = 1 + (kernel - 1) * dilation if isinstance(kernel, int) else 1
-        if max(before, after) >= window:
-            return [_with_gaps(data), *others]
-    return [data, *others]
+    found = []
+    for index in range(size):
+        start = max(0, before - index * dilation)
+        end = max(0, after - (size - 1 - index) * dilation)
+        found.append((start, end))
+    return min(found, key=lambda ends: (sum(ends), ends))
 
 
 def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
     """A transposed convolution, which may leave gaps between what it writes."""
-    data, *others = rules.convolved(step, output)
+    data, *others = summed(rules.convolved)(step, output)
     strides = _of(step, "strides", 1)
     dilations = _of(step, "dilations", 1)
     added = _of(step, "output_padding", 0)
@@ -81,11 +307,42 @@ def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
     return [data, *others]
 
 
+def _with_gaps(moves: Moves | None) -> Moves | None:
+    return replace(moves, has_gaps=True) if isinstance(moves, ByAxis) else moves
+
+
+def _with_margins(moves: Moves | None, margins: Mapping[int, Margin]) -> Moves | None:
+    if not isinstance(moves, ByAxis):
+        return moves
+    return replace(moves, margins=[m for m in margins.values() if m.before or m.after])
+
+
+def _margins(known: Knowledge | None) -> dict[int, Margin] | None:
+    """By their dimensions, the only parts of an input that may not depend on rows; else None."""
+    if known is None or known.rows is Rows.SURE:
+        return {} if known is not None else None
+    return {each.axis: each for each in known.margins} or None
+
+
+def _grown(margin: Margin, start: int, end: int) -> Margin:
+    before = max(0, margin.before + start)
+    after = max(0, margin.after + end)
+    is_cut = start < 0 or end < 0
+    return replace(margin, before=before, after=after, is_around=margin.is_around and not is_cut)
+
+
+def _is_positive(dimension: Dimension) -> bool:
+    return isinstance(dimension, int) and dimension > 0
+
+
 def _kernel(step: Step) -> Sequence[Dimension]:
     """The size of the kernel along each dimension behind the second."""
+    said = step.ints("kernel_shape")
+    if said:
+        return said
     count = step.rank(0) - 2
     step.rank(1)
-    return (step.dims[1] or ())[-count:]
+    return (step.dims[1] or ())[-count:] or [None] * count
 
 
 def _of(step: Step, name: str, default: int) -> Sequence[int]:

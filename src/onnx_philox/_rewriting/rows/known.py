@@ -39,8 +39,10 @@ class Rows(IntEnum):
     MAYBE = 1
     """By one way through the model, but not by another; or where to look, but not what is there."""
     PART = 2
-    """Some elements do, beside others that are drawn, or are the same for all rows."""
-    SURE = 3
+    """Some elements do, beside others that do not."""
+    GAPS = 3
+    """Each element does, or is a constant, as the zeros that a Pad puts around a row."""
+    SURE = 4
 
 
 class Remedy(Enum):
@@ -64,6 +66,19 @@ class Culprit:
 
     def __str__(self) -> str:
         return f"{self.operator} {self.deed}"
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The ends of a dimension."""
+
+    axis: int
+    before: int
+    """How many elements, from the first on."""
+    after: int
+    """How many elements, up to the last."""
+    is_around: bool = False
+    """Whether there always is an element between them."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,11 @@ class Knowledge:
     Along a dimension that is made of one element all are. Empty where nobody knows its shape.
     """
     lines: frozenset[int] = frozenset()
-    """Of `Rows.PART`, the dimensions along which each line has an element that depends on rows."""
+    """Where some elements depend on rows, the dimensions along which each line has one."""
+    margins: frozenset[Margin] = frozenset()
+    """The same, where all do that are in none of these; empty where nobody knows."""
+    is_masked: bool = False
+    """Whether some elements may be zeros, or a Softmax may make zeros of them, for all rows."""
 
     @property
     def is_placed(self) -> bool:
@@ -107,7 +126,10 @@ class Knowledge:
 
     def counted(self) -> Knowledge:
         """The same of what the number of rows may make another one."""
-        return replace(self, is_of_batch=True, is_alike=False, stands=frozenset())
+        # The number of rows may then be what stands in a gap.
+        rows = Rows.PART if self.rows is Rows.GAPS else self.rows
+        none = frozenset[InPlace]()
+        return replace(self, rows=rows, is_of_batch=True, is_alike=False, stands=none)
 
     @property
     def is_by_place(self) -> bool:
@@ -119,8 +141,8 @@ class Knowledge:
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether all of it depends on the inputs' rows, and has them in place."""
-        return bool(self.places) and self.rows is Rows.SURE
+        """Whether it has the inputs' rows in place, and all else in it is constants."""
+        return bool(self.places) and self.rows >= Rows.GAPS
 
 
 BY_PLACE = "numbers that depend on how many rows there are, or on their order"
@@ -204,6 +226,8 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
     rows = Rows.MAYBE
     if all(value.rows is Rows.SURE for value in given):
         rows = Rows.SURE
+    elif all(value.rows >= Rows.GAPS for value in given):
+        rows = Rows.GAPS
     elif all(value.rows is Rows.NONE for value in given):
         rows = Rows.NONE
     noise = frozenset[Hashable]().union(*(value.noise for value in given))
@@ -211,7 +235,16 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
     if stands is None:
         is_alike = False
         stands = frozenset()
-    return Knowledge(places, rows, noise, None, resized, is_of_batch, is_alike, stands)
+    return Knowledge(
+        places,
+        rows,
+        noise,
+        resized=resized,
+        is_of_batch=is_of_batch,
+        is_alike=is_alike,
+        stands=stands,
+        is_masked=any(value.is_masked for value in given),
+    )
 
 
 def common_places(values: Iterable[Collection[InPlace]]) -> frozenset[InPlace] | None:
@@ -319,4 +352,5 @@ def _with_axes(known: Knowledge, number: Callable[[int], int]) -> Knowledge:
     """The same knowledge, of a value whose dimensions have other numbers."""
     places = frozenset(replace(place, axis=number(place.axis)) for place in known.places)
     stands = frozenset(replace(place, axis=number(place.axis)) for place in known.stands)
-    return replace(known, places=places, stands=stands, lines=frozenset())
+    empty = frozenset[Margin]()
+    return replace(known, places=places, stands=stands, lines=frozenset(), margins=empty)

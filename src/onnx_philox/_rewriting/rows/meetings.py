@@ -6,11 +6,12 @@ a product has some of either depends on the dimension over which it goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Rows
+from onnx_philox._rewriting.places import Dimensions
+from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Margin, Rows
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,
@@ -40,6 +41,8 @@ class Part:
 
     known: Knowledge
     moves: Moves
+    dims: Dimensions | None = None
+    """Its shape."""
 
 
 _SUMS = """
@@ -50,7 +53,9 @@ _SUMS = """
 _PRODUCTS = "Einsum FusedMatMul Gemm MatMul MatMulInteger QLinearMatMul"
 _PICKED = "Gather GatherElements GatherND GridSample"
 _WRITTEN = "Scatter ScatterElements ScatterElementsUpdate ScatterND ScatterNDUpdate ScatterUpdate"
+_ELEMENTWISE = "Add And LogicalAnd Mul Multiply Sub Subtract"
 MEETINGS: dict[str, Meeting] = {
+    **dict.fromkeys(_ELEMENTWISE.split(), Meeting.ELEMENTWISE),
     **dict.fromkeys(_SUMS.split(), Meeting.SUMS),
     **dict.fromkeys(_PRODUCTS.split(), Meeting.PRODUCTS),
     "Concat": Meeting.SIDE_BY_SIDE,
@@ -65,9 +70,33 @@ BROADCAST = (Meeting.ELEMENTWISE, Meeting.CHOICE)
 
 def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
     """Whether the output depends on rows of the inputs."""
-    rows = _rows_of_made(parts, meeting)
-    has_gaps = any(isinstance(part.moves, ByAxis) and part.moves.has_gaps for part in parts)
-    return min(rows, Rows.PART) if has_gaps else rows
+    rows = _rows_of_made(list(map(_as_read, parts)), meeting)
+    # They may say what is in a gap, or which rows have one.
+    is_by_place = any(part.known.is_by_place for part in parts)
+    return Rows.PART if rows is Rows.GAPS and is_by_place else rows
+
+
+def _as_read(part: Part) -> Part:
+    """An input, with what is known of those of its elements of which an output is made."""
+    known, moves = part.known, part.moves
+    if known.rows is Rows.GAPS and not all(_keeps_alone(moves, place) for place in known.places):
+        # As a sum along the batch, of which a gap holds the number of rows.
+        known = replace(known, rows=Rows.PART)
+    if not isinstance(moves, ByAxis):
+        return replace(part, known=known)
+    if moves.margins is not None:
+        known = replace(known, rows=Rows.GAPS if moves.margins else Rows.SURE)
+    elif moves.has_gaps or moves.may_say_nothing:
+        is_by_number = any(map(moves.asks_where, known.places))
+        most = Rows.PART if is_by_number else Rows.GAPS
+        known = replace(known, rows=min(known.rows, most), lines=frozenset())
+    return replace(part, known=known)
+
+
+def _keeps_alone(moves: Moves, place: InPlace) -> bool:
+    """Whether what becomes of a row's elements does not depend on how many rows there are."""
+    is_in_place = isinstance(moves.of(place), InPlace)
+    return is_in_place and not moves.looks_along(place) and not moves.asks_where(place)
 
 
 def _rows_of_made(parts: Sequence[Part], meeting: Meeting) -> Rows:
@@ -83,13 +112,11 @@ def _rows_of_made(parts: Sequence[Part], meeting: Meeting) -> Rows:
     if meeting is Meeting.WRITTEN:
         return max(_of_one_of([parts[0], parts[-1]]), min(rows, Rows.MAYBE))
     of_drawn = [part.known.rows for part in parts if part.known.noise]
-    if not of_drawn and rows is not Rows.PART:
+    is_mixed = rows in (Rows.PART, Rows.GAPS)
+    if not of_drawn and not is_mixed:
         return rows
     if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
-        is_sum_of_lines = any(map(_sums_lines, parts))
-        if meeting is Meeting.PRODUCTS:
-            is_sum_of_lines = is_sum_of_lines and all(map(_leaves_none_out, parts))
-        return Rows.SURE if rows is Rows.PART and is_sum_of_lines else rows
+        return Rows.SURE if is_mixed and _is_sum_of_lines(parts) else rows
     if not of_drawn:
         return rows
     if meeting is Meeting.PICKED:
@@ -103,8 +130,10 @@ def _rows_of_made(parts: Sequence[Part], meeting: Meeting) -> Rows:
 def _of_one_of(parts: Sequence[Part]) -> Rows:
     """The same where each element is one of one of these inputs."""
     rows = max(part.known.rows for part in parts)
-    are_sure = all(part.known.rows is Rows.SURE for part in parts)
-    return rows if are_sure else min(rows, Rows.PART)
+    if all(part.known.rows is Rows.SURE for part in parts):
+        return rows
+    are_gaps = all(part.known.is_free or part.known.rows >= Rows.GAPS for part in parts)
+    return min(rows, Rows.GAPS if are_gaps else Rows.PART)
 
 
 def _alternatives(parts: Sequence[Part]) -> Sequence[Part]:
@@ -115,21 +144,103 @@ def _alternatives(parts: Sequence[Part]) -> Sequence[Part]:
     return () if is_drawn or condition.known.rows is Rows.SURE else alternatives
 
 
+def _is_sum_of_lines(parts: Sequence[Part]) -> bool:
+    """Whether each sum is over whole lines of an input that have an element of the inputs' rows.
+
+    A factor may not leave that one out, as attention does of which a mask leaves the noise alone.
+    """
+    for part in filter(_sums_lines, parts):
+        if not any(_may_leave_out(other) for other in parts if other is not part):
+            return True
+    return False
+
+
 def _sums_lines(part: Part) -> bool:
-    """Whether each sum is over whole lines of an input that have an element of the inputs' rows."""
+    """Whether it is over lines of this input."""
+    margins = part.known.margins
+    if margins and all(each.is_around for each in margins):
+        if all(part.moves.of(InPlace(each.axis)) is GONE for each in margins):
+            return True
     return any(part.moves.of(InPlace(axis)) is GONE for axis in part.known.lines)
 
 
-def _leaves_none_out(part: Part) -> bool:
-    """Whether a factor has not only noise, or zeros, for what has elements of the inputs' rows.
+def _may_leave_out(part: Part) -> bool:
+    """Whether a factor may be zero for some elements of another."""
+    moves = part.moves
+    has_zeros = isinstance(moves, ByAxis) and (moves.has_zeros or moves.has_gaps)
+    return has_zeros or part.known.is_masked
 
-    It may be attention, of which a mask leaves out all but the noise.
+
+def margins_of(
+    parts: Sequence[Part],
+    meeting: Meeting,
+    made: Dimensions | None,
+) -> frozenset[Margin]:
+    """Outside of which parts of the output each element depends on rows; empty where unknown.
+
+    Args:
+        parts: The inputs.
+        meeting: How the output is made of them.
+        made: Its shape.
     """
-    return not part.known.is_placed or part.known.rows is Rows.SURE or _sums_lines(part)
+    if meeting not in (Meeting.ELEMENTWISE, Meeting.OTHER):
+        parts = [part for part in parts if _says_margins(part)]
+    elif meeting is Meeting.OTHER:
+        placed = [part for part in parts if part.known.is_placed]
+        parts = placed if len(placed) == 1 else []
+    kept = (_margins_kept(part, made) for part in parts)
+    return next(filter(None, kept), frozenset())
+
+
+def _says_margins(part: Part) -> bool:
+    return isinstance(part.moves, ByAxis) and part.moves.margins is not None
+
+
+def _margins_kept(part: Part, made: Dimensions | None) -> frozenset[Margin]:
+    """Those of an input, as the output has them."""
+    moves = part.moves
+    if isinstance(moves, InOrder):
+        is_kept = all(moves.keeps(each.axis) for each in part.known.margins)
+        return part.known.margins if is_kept else frozenset()
+    if not isinstance(moves, ByAxis):
+        return frozenset()
+    if moves.margins is not None:
+        return frozenset(moves.margins)
+    if moves.has_gaps or moves.may_say_nothing:
+        return frozenset()
+    kept = set()
+    for each in part.known.margins:
+        end = moves.of(InPlace(each.axis))
+        if each.axis in moves.numbered or not isinstance(end, InPlace):
+            return frozenset()
+        # One element may be broadcast.
+        if part.dims is None or made is None or part.dims[each.axis] != made[end.axis]:
+            return frozenset()
+        kept.add(replace(each, axis=end.axis))
+    return frozenset(kept)
+
+
+def is_masked(parts: Sequence[Part], meeting: Meeting) -> bool:
+    """Whether some elements of the output may be zeros for all rows, or a Softmax may make them."""
+    if any(isinstance(part.moves, ByAxis) and part.moves.has_gaps for part in parts):
+        return True
+    if any(isinstance(part.moves, ByAxis) and part.moves.has_zeros for part in parts):
+        return meeting is Meeting.ELEMENTWISE
+    if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
+        return False
+    has_constants = False
+    if meeting is Meeting.CHOICE:
+        has_constants = any(part.known.is_free for part in parts[1:])
+    elif meeting is Meeting.SIDE_BY_SIDE:
+        has_constants = any(part.known.is_free for part in parts)
+    elif meeting is Meeting.WRITTEN:
+        has_constants = parts[0].known.is_free or parts[-1].known.is_free
+    return has_constants or any(part.known.is_masked for part in parts)
 
 
 def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:
     """The dimensions of the output along which each line has an element that depends on rows."""
+    parts = list(map(_as_read, parts))
     if meeting is Meeting.SIDE_BY_SIDE:
         return _lines_of_joined(parts)
     if meeting is Meeting.CHOICE:
@@ -185,6 +296,12 @@ def _has_line(part: Part, axis: int, *, is_filled: bool) -> bool:
         return True
     may_be_empty = isinstance(part.moves, ByAxis) and axis in part.moves.may_be_empty
     return part.known.rows is Rows.SURE and (is_filled or not may_be_empty)
+
+
+def has_several_along(parts: Sequence[Part], kept: Collection[InPlace]) -> bool:
+    """Whether an input that no batch makes longer may have several numbers along the rows."""
+    constant = [part for part in parts if not part.known.is_placed and not part.known.is_of_batch]
+    return any(part.moves.reaches(place.axis) for part in constant for place in kept)
 
 
 def meets_rows(parts: Sequence[Part], meeting: Meeting) -> bool:

@@ -14,6 +14,7 @@ from onnx_philox._rewriting.rows.known import (
     Culprit,
     InPlace,
     Knowledge,
+    Margin,
     Remedy,
     Rows,
     RowsMeetError,
@@ -25,7 +26,10 @@ from onnx_philox._rewriting.rows.meetings import (
     BROADCAST,
     Meeting,
     Part,
+    has_several_along,
+    is_masked,
     lines_of,
+    margins_of,
     meets_rows,
     rows_of,
 )
@@ -73,8 +77,14 @@ def apply(
     try:
         moves = _of_all(step, rule(step, output))
         pairs = zip(step.known, moves, strict=True)
-        parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
+        parts = [
+            Part(k, m, dims)
+            for (k, m), dims in zip(pairs, step.dims, strict=True)
+            if k is not None and m is not None and m is not UNREAD
+        ]
         made = together(step, parts, output, meeting, deed)
+        if made.rows is Rows.GAPS and _fills_gaps_by_place(step, moves):
+            made = replace(made, rows=Rows.PART)
         _check_own(step, moves)
         standing = _standing(step, moves, output, meeting)
     except UnclearError as error:
@@ -98,6 +108,12 @@ def apply(
         stands=stands,
     )
     return made if changed is None else each_own(made, _blamed(step, changed, standing.length))
+
+
+def _fills_gaps_by_place(step: Step, moves: Sequence[Moves | None]) -> bool:
+    """Whether an input of which the rule says nothing may say what is in a gap, or where it is."""
+    pairs = zip(step.known, moves, strict=True)
+    return any(known is not None and known.is_by_place and to is None for known, to in pairs)
 
 
 def _blamed(step: Step, index: int, length: str) -> Culprit:
@@ -242,18 +258,10 @@ def _standing(
         to = moves[index]
         axes = {place.axis for place in found}
         if to is not None and any(map(to.reaches, along - axes)):
-            return _LongerOutput(changed=index, length=_length(step, index, to, along - axes))
+            return _LongerOutput(
+                changed=index, length=step.length_along(step.dims[index], to, along - axes)
+            )
     return _LongerOutput(_whole(step, step.made[output], common_places(own.values())))
-
-
-def _length(step: Step, index: int, to: Moves, axes: Collection[int]) -> str:
-    """The dimension of an input of the model that an operand has along some of an output."""
-    for axis, dimension in enumerate(step.dims[index] or ()):
-        end = to.of(InPlace(axis))
-        is_there = isinstance(end, InPlace) and end.axis in axes
-        if is_there and isinstance(dimension, str) and dimension in step.products.names:
-            return dimension
-    return ""
 
 
 def _ends(to: Moves, places: Sequence[InPlace]) -> frozenset[InPlace]:
@@ -366,12 +374,26 @@ def together(
             return lost(step.culprit("looks at all rows, and gives a dimension like them"), known)
     noise = _noise(step, parts, found, kept)
     rows = rows_of(parts, meeting)
-    lines = lines_of(parts, meeting) if rows is Rows.PART else frozenset[int]()
+    if rows is Rows.GAPS and has_several_along(parts, kept):
+        rows = Rows.PART
+    lines = frozenset[int]()
+    margins = frozenset[Margin]()
+    if rows in (Rows.PART, Rows.GAPS):
+        lines = lines_of(parts, meeting)
+        margins = margins_of(parts, meeting, step.made[output])
     if meets_rows(parts, meeting):
         noise = frozenset()
     if moved is None and _may_grow(step, parts, kept, output):
         moved = step.culprit("may make several rows of one")
-    return Knowledge(kept, rows, noise, resized=moved, lines=lines)
+    return Knowledge(
+        kept,
+        rows,
+        noise,
+        resized=moved,
+        lines=lines,
+        margins=margins,
+        is_masked=is_masked(parts, meeting),
+    )
 
 
 def _may_grow(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.known import BY_PLACE, Culprit, InPlace, Knowledge, Remedy
+from onnx_philox._rewriting.rows.masks import Use
 from onnx_philox._rewriting.rows.where_dimensions_go import Moves, UnclearError
 
 
@@ -36,6 +37,10 @@ class Step:
     """Whether the indices that an input is begin each with the number of its row."""
     are_own_indices: Callable[[int], bool] = lambda _: False
     """The same, where a batch makes what stands behind it longer, at most."""
+    masks: Callable[[int, Use], bool] = lambda _, __: False
+    """Whether an input without rows may have zeros, or make some of a sum in a Softmax."""
+    repeated: Callable[[int], Dimension] = lambda _: None
+    """The integer that each element of an input is; None where nobody knows."""
     opset: int = 0
     """The version of the operator's domain."""
 
@@ -113,6 +118,21 @@ class Step:
         self.rank(index)
         dims = self.dims[index] or ()
         return [InPlace(axis) for axis, d in enumerate(dims) if self.may_have_batch((d,))]
+
+    def length_along(self, dims: Dimensions | None, to: Moves, axes: Collection[int]) -> str:
+        """The dimension of an input of the model that an operand has along some of an output.
+
+        Args:
+            dims: The shape of the operand.
+            to: Where the output has it.
+            axes: The dimensions of the output.
+        """
+        for axis, dimension in enumerate(dims or ()):
+            end = to.of(InPlace(axis))
+            is_there = isinstance(end, InPlace) and end.axis in axes
+            if is_there and isinstance(dimension, str) and dimension in self.products.names:
+                return dimension
+        return ""
 
     def culprit(self, deed: str, remedy: Remedy = Remedy.ORDER) -> Culprit:
         """It, and what it does."""

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from onnx_philox._rewriting.places import Dimensions, Products
-from onnx_philox._rewriting.rows.known import InPlace
+from onnx_philox._rewriting.rows.known import InPlace, Margin
 
 
 class Fate(Enum):
@@ -65,6 +65,15 @@ class ByAxis:
     """Of inputs end to end, the dimensions of the input that may have no element."""
     has_gaps: bool = False
     """Whether some elements of the output may be made of no element of the input."""
+    may_say_nothing: bool = False
+    """Whether some may be the same, whatever the input holds."""
+    margins: Collection[Margin] | None = None
+    """Where elements of the output are made of none that depends on rows.
+
+    None where the rule does not say it.
+    """
+    has_zeros: bool = False
+    """Whether the input may have zeros, for all rows."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""

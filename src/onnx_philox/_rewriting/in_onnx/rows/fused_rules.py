@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from onnx_philox._rewriting.in_onnx.rows import node_rules
 from onnx_philox._rewriting.places import Dimensions
-from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows import gap_rules, rules
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
@@ -76,7 +76,7 @@ def _attention(step: Step, output: int) -> Sequence[Moves | None]:
 def _convolved(step: Step, output: int) -> Sequence[Moves | None]:
     """A convolution, to which the fourth input is added."""
     three = node_rules.first_inputs(step, 3)
-    moves = list(rules.convolved(three, output))
+    moves = list(gap_rules.convolved(three, output))
     if step.has(3):
         moves.append(rules.kept(step, 3))
     return moves
@@ -88,7 +88,7 @@ def _quantised_product(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis(to, ones=step.ones(0)), *rules.others_free(step, 1)]
 
 
-_PRODUCT = rules.multiplied(node_rules.fused_turns)
+_PRODUCT = gap_rules.summed(rules.multiplied(node_rules.fused_turns))
 
 RULES: dict[str, Rule] = {
     "Attention": _attention,

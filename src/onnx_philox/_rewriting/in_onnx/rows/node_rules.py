@@ -5,11 +5,11 @@ And where an operator says its axes: in an attribute or in an input, by its vers
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows import gap_rules, rules
 from onnx_philox._rewriting.rows.step import Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
@@ -56,9 +56,17 @@ def new_axes(step: Step) -> Sequence[int]:
     return step.said(1, "axes") if said is None else said
 
 
-def cuts(step: Step) -> dict[int, bool]:
-    """The axes of which a Slice does not take all, in order; and whether always the same."""
-    dims = step.dims[0]
+@dataclass(frozen=True)
+class _Cut:
+    """What a Slice takes of a dimension."""
+
+    start: Dimension
+    end: Dimension
+    step: int
+
+
+def _cuts(step: Step) -> dict[int, _Cut]:
+    """What a Slice takes, by axes; some starts and ends may be unknown."""
     starts: Sequence[Dimension]
     ends: Sequence[Dimension]
     if step.opset < 10:
@@ -68,38 +76,63 @@ def cuts(step: Step) -> dict[int, bool]:
         axes = step.said(3, "axes") if step.has(3) else None
         steps = step.said(4, "steps") if step.has(4) else None
         starts, ends = step.numbers(1) or (), step.numbers(2) or ()
-    if dims is None:
+    if step.dims[0] is None:
         raise step.shapeless(0)
-    if axes is None and not starts:
-        return dict.fromkeys(rules.all_axes(step), False)
-    axes = list(range(len(starts))) if axes is None else [rules.axis_of(step, a) for a in axes]
+    if axes is None:
+        axes = range(len(starts)) if starts else range(step.rank(0))
     found = {}
     for i, axis in enumerate(axes):
         start = starts[i] if i < len(starts) else None
         end = ends[i] if i < len(ends) else None
         by = 1 if steps is None else steps[i]
-        if not rules.is_whole(start, end, by, dims[axis]):
-            found[axis] = isinstance(start, int) and isinstance(end, int)
+        found[rules.axis_of(step, axis)] = _Cut(start, end, by)
     return found
 
 
-def padded_axes(step: Step) -> Collection[int]:
-    pads = step.ints("pads") or step.ints("paddings")
-    if pads is None:
-        numbers = step.numbers(1)
-        if numbers is None and not step.has(3):
-            raise UnclearError("has pads that only a run knows")
-    else:
-        numbers = list(pads)
+def cuts(step: Step) -> dict[int, bool]:
+    """The axes of which a Slice does not take all, in order; and whether always the same."""
+    dims = step.dims[0] or ()
+    return {
+        axis: isinstance(cut.start, int) and isinstance(cut.end, int)
+        for axis, cut in _cuts(step).items()
+        if not rules.is_whole(cut.start, cut.end, cut.step, dims[axis])
+    }
+
+
+def ends_cut(step: Step) -> dict[int, gap_rules.Ends | None]:
+    """How many elements a Slice takes away at the ends, at least."""
+    return {axis: gap_rules.ends_cut(c.start, c.end, c.step) for axis, c in _cuts(step).items()}
+
+
+def _pads(step: Step) -> dict[int, tuple[Dimension, Dimension]]:
+    """How many elements a Pad adds before and behind, by axes; they may be unknown."""
+    said = step.ints("pads") or step.ints("paddings")
+    numbers = step.numbers(1) if said is None else said
+    if numbers is None and not step.has(3):
+        raise UnclearError("has pads that only a run knows")
     axes = list(rules.all_axes(step))
     if step.has(3):
         axes = [rules.axis_of(step, axis) for axis in step.said(3, "axes")]
     if numbers is None:
-        return axes
+        return dict.fromkeys(axes, (None, None))
     half = len(axes)
     if len(numbers) != 2 * half:
         raise UnclearError("has another number of pads than two for each dimension")
-    return [a for i, a in enumerate(axes) if (numbers[i], numbers[half + i]) != (0, 0)]
+    return {axis: (numbers[i], numbers[half + i]) for i, axis in enumerate(axes)}
+
+
+def padded_axes(step: Step) -> Collection[int]:
+    return [axis for axis, pads in _pads(step).items() if pads != (0, 0)]
+
+
+def pads(step: Step) -> Mapping[int, gap_rules.Ends] | None:
+    """How many elements a Pad adds, by axes; None where only a run knows."""
+    found = {}
+    for axis, (before, after) in _pads(step).items():
+        if not isinstance(before, int) or not isinstance(after, int):
+            return None
+        found[axis] = (before, after)
+    return found
 
 
 def repeats(step: Step) -> Sequence[Dimension]:
@@ -268,10 +301,14 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
         lengths = 0
     time = 1 if is_batch_first else 0
     looks = () if output else [time]
-    moves: list[Moves | None] = [ByAxis(data, looks), None, None, None]
+    has_gaps = (
+        not output and step.has(4) and gap_rules.ends_early(step, 4, 1 if is_batch_first else 0)
+    )
+    moves: list[Moves | None] = [ByAxis(data, looks, has_gaps=has_gaps), None, None, None]
     moves.append(ByAxis([lengths]))
     # The features of a state are looked along.
-    moves += [ByAxis(state, [2]), ByAxis(state, [2]), None]
+    of_state = ByAxis(state, [2], has_gaps=has_gaps)
+    moves += [of_state, of_state, None]
     for index in (1, 2, 3, 7):
         known = step.known[index] if index < len(step.known) else None
         if known is not None and known.is_placed:
@@ -305,11 +342,14 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
             to[1] = 1
     # A causal one, or a window, lets a query see the keys that its own index says.
     numbered = [1 if is_flat else 2] if is_by_index else []
-    of_query = ByAxis(query, numbered=numbered)
-    moves: list[Moves | None] = [of_query]
-    moves += [ByAxis(key, ones=step.ones(1)), ByAxis(value, ones=step.ones(2))]
+    count = (step.dims[1] or ())[1 if is_flat else 2]
+    # What sees one key gives its value, whatever it asks.
+    may_be_one = keys is MOVED or not gap_rules.are_several_or_rows(step, count)
+    of_query = ByAxis(query, numbered=numbered, may_say_nothing=may_be_one)
+    of_key = ByAxis(key, ones=step.ones(1), may_say_nothing=may_be_one)
+    moves: list[Moves | None] = [of_query, of_key, ByAxis(value, ones=step.ones(2))]
     if step.has(3):
-        moves.append(_of_mask(step, is_flat=is_flat))
+        moves.append(replace(_of_mask(step, is_flat=is_flat), may_say_nothing=True))
     else:
         moves.append(None)
     for index in range(4, len(step.known)):
@@ -323,7 +363,7 @@ def _has_equal_heads(step: Step) -> bool:
     return bool(first and second and first[1] is not None and first[1] == second[1])
 
 
-def _of_mask(step: Step, *, is_flat: bool) -> Moves:
+def _of_mask(step: Step, *, is_flat: bool) -> ByAxis:
     """Of [batch, heads, places, places], or its last dimensions."""
     whole: list[int | Fate] = [0, GONE, 1, GONE] if is_flat else [0, 1, 2, GONE]
     return ByAxis(whole[4 - step.rank(3) :], ones=step.ones(3))

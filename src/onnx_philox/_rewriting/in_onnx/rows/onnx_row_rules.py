@@ -14,11 +14,11 @@ from onnx_philox._rewriting.rows.step import Rule
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED
 
 _ELEMENTWISE = """
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
+    Abs Acos Acosh Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
     BitwiseXor Cast Ceil Celu Clip Cos Cosh Div Elu Erf Exp Floor Gelu
     HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Max
-    Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal RegexFullMatch Relu Round Selu Shrink
-    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt StringConcat Sub Sum SwiGLU Swish Tan Tanh
+    Mean Min Mish Mod Neg Not Or PRelu Pow Reciprocal RegexFullMatch Relu Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt StringConcat Sum SwiGLU Swish Tan Tanh
     ThresholdedRelu Where Xor
 """
 _COMPARISONS = "Equal Greater GreaterOrEqual Less LessOrEqual"
@@ -36,10 +36,12 @@ def _named(names: str, rule: Rule) -> dict[str, Rule]:
     return dict.fromkeys(names.split(), rule)
 
 
-_PRODUCT = rules.multiplied(node_rules.plain)
+_PRODUCT = gap_rules.summed(rules.multiplied(node_rules.plain))
 
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, rules.elementwise),
+    **_named("And Mul", gap_rules.scaled(rules.elementwise)),
+    **_named("Add Sub", gap_rules.added(rules.elementwise)),
     **_named(_COMPARISONS, rules.compared),
     "Expand": node_rules.expanded,
     **_named("CastLike Dropout", node_rules.first_alone),
@@ -69,10 +71,10 @@ RULES: dict[str, Rule] = {
     **_named("Flatten Reshape", rules.in_order),
     "Squeeze": rules.squeezed(node_rules.axes_or_none),
     "Unsqueeze": rules.unsqueezed(node_rules.new_axes),
-    "Slice": rules.sliced(node_rules.cuts),
-    "Pad": rules.cut(node_rules.padded_axes),
+    "Slice": gap_rules.cut_off(rules.sliced(node_rules.cuts), node_rules.ends_cut),
+    "Pad": gap_rules.padded(node_rules.padded_axes, "mode", node_rules.pads),
     "Tile": rules.tiled(node_rules.repeats),
-    "CenterCropPad": rules.cut(node_rules.cropped_axes),
+    "CenterCropPad": gap_rules.with_gaps(rules.cut(node_rules.cropped_axes)),
     "TopK": rules.cut(rules.axis_said(-1)),
     "Split": rules.split(node_rules.split_axes, rules.count_made),
     "Concat": rules.joined(node_rules.joined_axes),
@@ -89,15 +91,15 @@ RULES: dict[str, Rule] = {
     "MatMul": _PRODUCT,
     "MatMulInteger": _PRODUCT,
     "QLinearMatMul": node_rules.quantised_product,
-    "Gemm": node_rules.gemm,
-    "Einsum": rules.of_equation,
-    **_named("Conv ConvInteger", gap_rules.convolved),
+    "Gemm": gap_rules.summed(node_rules.gemm),
+    "Einsum": gap_rules.summed(rules.of_equation),
+    **_named("Conv ConvInteger QLinearConv", gap_rules.convolved),
     "ConvTranspose": gap_rules.convolved_back,
-    **_named("DeformConv QLinearConv", rules.convolved),
-    **_named("AveragePool LpPool MaxPool", rules.pooled),
+    "DeformConv": gap_rules.with_gaps(rules.convolved),
+    **_named("AveragePool LpPool MaxPool", gap_rules.pooled(rules.pooled)),
     "MaxRoiPool": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE])),
     "RoiAlign": node_rules.OF_REGIONS,
-    "GridSample": node_rules.sampled,
+    "GridSample": gap_rules.with_gaps(node_rules.sampled, gap_rules.is_sampled_outside),
     "Resize": rules.resized(node_rules.kept_scales, 3),
     "Upsample": rules.resized(node_rules.kept_scales),
     **_named("GRU LSTM RNN", node_rules.recurrent),
@@ -108,7 +110,7 @@ RULES: dict[str, Rule] = {
     **_named("AffineGrid Col2Im STFT", rules.first_stays(0)),
     "CausalConvWithState": rules.first_stays(0, 3),
     "LinearAttention": rules.first_stays(*range(6)),
-    "TensorScatter": rules.first_stays(0, 1, 2),
+    "TensorScatter": gap_rules.with_gaps(rules.first_stays(0, 1, 2), gap_rules.is_over_others),
     "MaxUnpool": rules.nowhere,
     "StringNormalizer": rules.cut(node_rules.unless_one),
     "StringSplit": rules.cut(rules.no_axes),

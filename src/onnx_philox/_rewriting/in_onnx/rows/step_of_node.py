@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+import numpy as np
 import onnx_ir as ir
+from numpy.typing import NDArray
 
-from onnx_philox._models.constants import small_constant
+from onnx_philox._models.constants import small_constant, tensor_in
 from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.rows.dimensions import INTEGERS, MOST_NUMBERS
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import counting
+from onnx_philox._rewriting.rows import counting, masks
 from onnx_philox._rewriting.rows.known import Knowledge
 from onnx_philox._rewriting.rows.step import Step
 
@@ -69,6 +72,16 @@ def step_of(
             return False
         return counting.begins_with_row(producers, value, batch, are_others_alike=True)
 
+    def may_mask(index: int, use: masks.Use) -> bool:
+        value = node.inputs[index]
+        if value is None:
+            return False
+        return masks.may_mask(value, _maker, _array, use)
+
+    def repeated(index: int) -> Dimension:
+        value = node.inputs[index]
+        return None if value is None else counting.repeated_number(producers, value)
+
     producers = counting.Producers(_producer, walk.dimensions, partial(_numbers, shapes), is_alike)
     return Step(
         label=label_of(node),
@@ -83,8 +96,25 @@ def step_of(
         numbers=numbers,
         begins_with_row=begins_with_row,
         are_own_indices=are_own_indices,
+        masks=may_mask,
+        repeated=repeated,
         opset=opset,
     )
+
+
+def _array(value: ir.Value) -> NDArray[Any] | None:
+    """The constant that a value is, or the number that it is all of."""
+    node = value.producer()
+    if node is None or node.op_type != "ConstantOfShape":
+        try:
+            return small_constant(value, masks.MOST_NUMBERS)
+        except OSError:
+            # It is in a file of its own, which is not there.
+            return None
+    number = node.attributes.get("value")
+    if number is None:
+        return np.zeros(1, np.float32)
+    return None if number.is_ref() else np.asarray(tensor_in(number).numpy())
 
 
 def _numbers(shapes: SymbolicShapes, value: ir.Value) -> Sequence[Dimension] | None:
@@ -97,8 +127,14 @@ def _numbers(shapes: SymbolicShapes, value: ir.Value) -> Sequence[Dimension] | N
 
 def _producer(value: ir.Value) -> counting.Producer[ir.Value] | None:
     node = value.producer()
-    if node is None or node.domain not in STANDARD_DOMAINS:
+    is_cast = node is not None and node.op_type == "Cast"
+    if node is not None and is_cast and node.attributes.get_int("to") not in INTEGERS:
         return None
-    if node.op_type == "Cast" and node.attributes.get_int("to") not in INTEGERS:
+    return _maker(value)
+
+
+def _maker(value: ir.Value) -> counting.Producer[ir.Value] | None:
+    node = value.producer()
+    if node is None or node.domain not in STANDARD_DOMAINS:
         return None
     return counting.Producer(node.op_type, [each for each in node.inputs if each is not None])
