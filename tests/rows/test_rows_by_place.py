@@ -687,6 +687,16 @@ SENTENCES = {
         "by the place, so that a row's numbers depend on its batch, with per_row=['r'], or rewrite "
         "the model with one state for the whole batch.",
     ),
+    "a mean that may be as long as the batch": (
+        Drawn(
+            'y = onnx_philox.RandomNormal <output_type = "f32"> (s, means, half)',
+            inputs=", float[M, 1] means",
+        ),
+        "'y' (RandomNormal) draws by a parameter which has no batch, but may hold a number for "
+        "each of several rows, along 'M'. Make this dimension of the input 1, or give it the "
+        "batch's name, or draw by the place, so that a row's numbers depend on its batch, with "
+        "per_row=['y'], or rewrite the model with one state for the whole batch.",
+    ),
     # To name it would say that its first dimension is the batch, which it is not.
     "a multiple of the batch": (
         Drawn(

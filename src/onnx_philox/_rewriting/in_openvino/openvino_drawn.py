@@ -58,7 +58,7 @@ class DrawnRows(DrawnShape):
         if self.is_of_logits and logits is not None:
             return [Part(logits, ByAxis([0, GONE]))]
         bounds = [(known, i) for i, known in enumerate(step.known) if i and known is not None]
-        return [Part(known, rules.aligned(step, i, rank)) for known, i in bounds]
+        return [Part(known, rules.aligned(step, i, rank), step.dims[i]) for known, i in bounds]
 
     @property
     def is_said_unknown(self) -> bool:
@@ -95,9 +95,9 @@ def parameters_of(
             parts.append(Part(known, ByAxis([0, GONE])))
         elif given.role is Role.ROW_NUMBERS:
             of_rows = ByAxis([0] * step.rank(index), ones=step.ones(index))
-            parts.append(Part(known, of_rows))
+            parts.append(Part(known, of_rows, step.dims[index]))
         elif given.role.is_parameter:
-            parts.append(Part(known, rules.aligned(step, index, rank)))
+            parts.append(Part(known, rules.aligned(step, index, rank), step.dims[index]))
     return parts
 
 

@@ -161,7 +161,12 @@ class Followed(Generic[Value]):
             if not part.known.is_of_batch and any(map(part.moves.reaches, along)):
                 made = replace(made, is_alike=False)
                 deed = f"draws by a parameter {OF_PLACES}"
-                each_own(made, step.culprit(deed, Remedy.NUMBERS))
+                length = step.length_along(part.dims, part.moves, along)
+                remedy = Remedy.NUMBERS
+                if length:
+                    deed = f"{deed}, along {length!r}"
+                    remedy = Remedy.LENGTH
+                each_own(made, step.culprit(deed, remedy))
         return made
 
     def _drawn_by_states(self, step: Step, state: Knowledge, parts: Parts) -> Knowledge:

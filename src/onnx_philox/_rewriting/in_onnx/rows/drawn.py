@@ -59,11 +59,12 @@ class DrawnRows(DrawnShape):
                 continue
             own, rank = step.rank(index), step.rank_made(0)
             if is_logits:
-                parts.append(Part(known, ByAxis([0, *[GONE] * (own - 1)])))
+                to = ByAxis([0, *[GONE] * (own - 1)])
             elif self._is_of_rows(index):
-                parts.append(Part(known, ByAxis([0] * own, ones=step.ones(index))))
+                to = ByAxis([0] * own, ones=step.ones(index))
             else:
-                parts.append(Part(known, ByAxis(range(rank - own, rank), ones=step.ones(index))))
+                to = ByAxis(range(rank - own, rank), ones=step.ones(index))
+            parts.append(Part(known, to, step.dims[index]))
         return parts
 
     def _is_of_rows(self, index: int) -> bool:
