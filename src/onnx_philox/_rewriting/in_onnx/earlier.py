@@ -53,7 +53,17 @@ class OnnxDraws:
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model
-        self.recorded = model.metadata_props.get(METADATA_KEY, "")
+        self._metadata = model.metadata_props.get(METADATA_KEY, "")
+
+    @cached_property
+    def recorded(self) -> Streams:
+        """What the metadata say of them; nothing where they say nothing."""
+        return Streams.recorded(self._metadata)
+
+    @property
+    def kept(self) -> list[Stream]:
+        """What the nodes draw that kept their own seeds, by the metadata."""
+        return [node for node in self.recorded.nodes if node.kept]
 
     @cached_property
     def ours(self) -> Sequence[ir.Node]:
@@ -130,11 +140,10 @@ class OnnxDraws:
         next_state = self.next_state
         if state is None or next_state is None:
             return None
-        recorded = Streams.recorded(self.recorded)
         nodes = self.nodes
-        if not nodes and recorded.next_state:
-            nodes = recorded.nodes
-        batch, axis = self._batch_of(state, recorded)
+        if not nodes and self.recorded.next_state:
+            nodes = self.recorded.nodes
+        batch, axis = self._batch_of(state, self.recorded)
         return Streams(
             state.name or "",
             next_state,
@@ -142,12 +151,12 @@ class OnnxDraws:
             nodes,
             self.generator.alignment,
             axis,
-            recorded.inverted,
+            self.recorded.inverted,
         )
 
     @property
     def nodes(self) -> tuple[Stream, ...]:
-        kept = {each.order: each for each in kept_in(self.recorded)}
+        kept = {each.order: each for each in self.kept}
         streams = map(stream_of, self.ours)
         nodes = [kept.get(stream.order, stream) for stream in streams]
         if self.generator.is_counter_based:
@@ -195,7 +204,7 @@ def record(
         batch: The input and its dimension that a rewrite has taken for the batch.
     """
     draws = OnnxDraws(model)
-    kept = {*kept_in(draws.recorded), *kept}
+    kept = {*draws.kept, *kept}
     streams = draws.streams
     if streams is not None and batch is not None:
         name, axis = batch
