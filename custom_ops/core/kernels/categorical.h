@@ -1,5 +1,8 @@
 // Draws from rows of logits: makes the running sums of each row's weights, and searches them for each sample.
 //
+// Most samples of many classes find their class by sums of rough weights (rough_weights.h): exact ones are made where these
+// leave a doubt, and then for the rest of the row.
+//
 // It allocates no memory, whatever the number of classes. If it cannot keep all running sums, it keeps those at regular
 // distances. A search then makes the few between two of them again, in the same order and so with the same bits.
 //
@@ -33,22 +36,42 @@ class RunningSums {
       // A multiple of what a search makes at once.
       distance_ = (classes_ / kSumsKept / kMadeAgain + 1) * kMadeAgain;
       count_ = (classes_ + distance_ - 1) / distance_;
-      KeepSome();
+      if (!KeepRoughly()) KeepSome();
     }
   }
 
-  double Total() const { return kept_[count_ - 1]; }
-
-  /// The first class whose running sum is greater than `threshold`, which is below the total.
-  std::uint64_t FirstAbove(double threshold) const {
+  /// The class of a sample whose uniform is u: the first whose running sum is greater than u times the total.
+  std::uint64_t ClassOf(double u) {
     std::uint64_t found[1];
-    FirstAbove<1>(&threshold, found);
+    ClassesOf<1>(&u, found);
     return found[0];
   }
 
-  /// The same for several thresholds: the steps of one search wait for each other, those of several do not.
+  /// The same for several samples: the steps of one search wait for each other, those of several do not.
   template <unsigned kSearches>
-  ONNX_PHILOX_INLINE void FirstAbove(const double* thresholds, std::uint64_t (&found)[kSearches]) const {
+  ONNX_PHILOX_INLINE void ClassesOf(const double* u, std::uint64_t (&found)[kSearches]) {
+    if constexpr (SomeWeights::kHasRoughSums) {
+      if (slack_ > 0) return ClassesByRoughSums<kSearches>(u, found);
+    }
+    ClassesByExactSums<kSearches>(u, found);
+  }
+
+ private:
+  /// Finds classes, if the sums that are kept are exact.
+  template <unsigned kSearches>
+  ONNX_PHILOX_INLINE void ClassesByExactSums(const double* u, std::uint64_t (&found)[kSearches]) const {
+    double thresholds[kSearches];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kSearches; ++i) thresholds[i] = u[i] * total_;
+    Find<kSearches>(thresholds, found);
+    if (distance_ == 1) return;
+    if (kSearches > 1 && distance_ == kMadeAgain) return FirstAboveWithinOne<kSearches>(thresholds, found);
+    for (unsigned i = 0; i < kSearches; ++i) found[i] = FirstAboveWithin(found[i], thresholds[i]);
+  }
+
+  /// The first sums that are kept and greater than thresholds, which are below the total.
+  template <unsigned kSearches>
+  ONNX_PHILOX_INLINE void Find(const double* thresholds, std::uint64_t (&found)[kSearches]) const {
     const double* first[kSearches];
     ONNX_PHILOX_UNROLL
     for (unsigned i = 0; i < kSearches; ++i) first[i] = kept_;
@@ -61,12 +84,8 @@ class RunningSums {
       length -= half;
     }
     for (unsigned i = 0; i < kSearches; ++i) found[i] = static_cast<std::uint64_t>(first[i] - kept_);
-    if (distance_ == 1) return;
-    if (kSearches > 1 && distance_ == kMadeAgain) return FirstAboveWithinOne<kSearches>(thresholds, found);
-    for (unsigned i = 0; i < kSearches; ++i) found[i] = FirstAboveWithin(found[i], thresholds[i]);
   }
 
- private:
   void KeepAll() {
     constexpr unsigned kAtOnce = SomeWeights::kAtOnce;
     double sum = 0, weight[kAtOnce];
@@ -78,6 +97,7 @@ class RunningSums {
         kept_[begin + i] = sum;
       }
     }
+    total_ = sum;
   }
 
   void KeepSome() {
@@ -98,6 +118,79 @@ class RunningSums {
       }
     }
     kept_[count_ - 1] = sum;
+    total_ = sum;
+  }
+
+  /// Keeps sums of rough weights, each of which is less than a quarter of slack_ from the sum that it stands for; whether it
+  /// could.
+  ///
+  /// With n classes, rough weights bring a sum kRoughError of the total away from its own, and each addition 2^-53, of which
+  /// there are fewer than n in either sum.
+  ONNX_PHILOX_NOINLINE bool KeepRoughly() {
+    if constexpr (SomeWeights::kHasRoughSums) {
+      if (distance_ != kMadeAgain) return false;
+      constexpr unsigned kSums = SomeWeights::kRoughAtOnce / kMadeAgain;
+      double sum = 0, sums[kSums];
+      for (std::uint64_t begin = 0; begin < count_; begin += kSums) {
+        weights_.template RoughSums<kMadeAgain>(begin * kMadeAgain, sums);
+        for (unsigned i = 0; i < kSums && begin + i < count_; ++i) {
+          sum += sums[i];
+          kept_[begin + i] = sum;
+        }
+      }
+      total_ = sum;
+      slack_ = sum * (4 * kRoughError + static_cast<double>(classes_) * 0x1p-50);
+      return slack_ > 0;  // as always with logits that were checked
+    }
+    return false;
+  }
+
+  /// Finds classes by sums of rough weights; whether they are the classes. They are where no sum of those that are compared
+  /// is within slack_ of the threshold: it and the sum are less than half of that from their own.
+  template <unsigned kSearches>
+  ONNX_PHILOX_INLINE bool FindRoughly(const double* u, std::uint64_t (&found)[kSearches]) const {
+    constexpr unsigned kMost = SomeWeights::kRoughAtOnce / kMadeAgain, kTogether = kSearches < kMost ? kSearches : kMost;
+    static_assert(kSearches % kTogether == 0, "whole groups");
+    double thresholds[kSearches], before[kSearches], sums[kSearches][1 + kMadeAgain];
+    double* weights[kSearches];
+    std::uint64_t begin[kSearches];
+    for (unsigned k = 0; k < kSearches; ++k) thresholds[k] = u[k] * total_;
+    Find<kSearches>(thresholds, found);
+    for (unsigned k = 0; k < kSearches; ++k) {
+      before[k] = found[k] == 0 ? 0 : kept_[found[k] - 1];
+      sums[k][0] = before[k];
+      weights[k] = sums[k] + 1;
+      begin[k] = found[k] * kMadeAgain;
+    }
+    for (unsigned k = 0; k < kSearches; k += kTogether) {
+      weights_.template GetRoughly<kMadeAgain, kTogether>(begin + k, weights + k);
+    }
+    unsigned below[kSearches] = {};
+    for (unsigned i = 1; i <= kMadeAgain; ++i) {
+      ONNX_PHILOX_UNROLL
+      for (unsigned k = 0; k < kSearches; ++k) {
+        before[k] += sums[k][i];
+        sums[k][i] = before[k];
+        below[k] += before[k] > thresholds[k] ? 0 : 1;
+      }
+    }
+    bool are_sure = true;
+    for (unsigned k = 0; k < kSearches; ++k) {
+      const unsigned at = below[k] < kMadeAgain ? below[k] : kMadeAgain - 1;
+      are_sure &= sums[k][at] < thresholds[k] - slack_;
+      are_sure &= sums[k][at + 1] > thresholds[k] + slack_;
+      found[k] = begin[k] + at;
+    }
+    return are_sure;
+  }
+
+  /// Finds classes by rough sums as long as that is sure; from then on the sums are exact.
+  template <unsigned kSearches>
+  ONNX_PHILOX_NOINLINE void ClassesByRoughSums(const double* u, std::uint64_t (&found)[kSearches]) {
+    if (FindRoughly<kSearches>(u, found)) return;
+    KeepSome();
+    slack_ = 0;
+    ClassesByExactSums<kSearches>(u, found);
   }
 
   std::uint64_t FirstAboveWithin(std::uint64_t index, double threshold) const {
@@ -144,6 +237,8 @@ class RunningSums {
 
   SomeWeights weights_;
   std::uint64_t classes_, distance_, count_;
+  double total_ = 0;  ///< the last sum
+  double slack_ = 0;  ///< above 0: the sums that are kept are of rough weights
   double kept_[kSumsKept];
 };
 
@@ -160,8 +255,7 @@ void FillCategoricalAs(const Piece& piece) {
   for (std::uint64_t i = piece.begin; i < piece.end;) {
     const std::uint64_t row = i / samples;
     const std::uint64_t row_end = piece.end - i > (row + 1) * samples - i ? (row + 1) * samples : piece.end;
-    const RunningSums<Weights<Isa>> sums(Weights<Isa>(piece.draw, row), piece.draw.classes);
-    const double total = sums.Total();
+    RunningSums<Weights<Isa>> sums(Weights<Isa>(piece.draw, row), piece.draw.classes);
     while (i < row_end) {
       if (i == drawn) {
         first_drawn = i;
@@ -171,11 +265,8 @@ void FillCategoricalAs(const Piece& piece) {
       const std::uint64_t end = row_end < drawn ? row_end : drawn;
       const double* u = uniforms + (i - first_drawn);
       for (; end - i >= kSearchesAtOnce; i += kSearchesAtOnce, u += kSearchesAtOnce) {
-        double thresholds[kSearchesAtOnce];
         std::uint64_t found[kSearchesAtOnce];
-        ONNX_PHILOX_UNROLL
-        for (unsigned k = 0; k < kSearchesAtOnce; ++k) thresholds[k] = u[k] * total;
-        sums.template FirstAbove<kSearchesAtOnce>(thresholds, found);
+        sums.template ClassesOf<kSearchesAtOnce>(u, found);
         for (unsigned k = 0; k < kSearchesAtOnce; ++k) {
           const Index index = static_cast<Index>(found[k]);
           std::memcpy(out, &index, sizeof(index));
@@ -183,7 +274,7 @@ void FillCategoricalAs(const Piece& piece) {
         }
       }
       for (; i < end; ++i, ++u) {
-        const Index index = static_cast<Index>(sums.FirstAbove(*u * total));
+        const Index index = static_cast<Index>(sums.ClassOf(*u));
         std::memcpy(out, &index, sizeof(index));
         out += sizeof(index);
       }

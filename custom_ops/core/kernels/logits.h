@@ -8,6 +8,7 @@
 
 #include "elementary.h"
 #include "kernels.h"
+#include "rough_weights.h"
 #include "rows.h"
 
 namespace onnx_philox {
@@ -156,6 +157,10 @@ class Weights {
  public:
   static constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes;
   static constexpr unsigned kAtOnce = 4 * kLanes;
+  /// Whether `RoughSum` is faster than to add weights, which wait for each other.
+  static constexpr bool kHasRoughSums = kLanes >= 4;
+  /// So many weights are roughly computed side by side: eight registers, of which a step waits for the one before it.
+  static constexpr unsigned kRoughAtOnce = 8 * kLanes;
 
   Weights(const Draw& draw, std::uint64_t row)
       : logits_(draw, row), maximum_(Isa::Splat64(BitCast<std::uint64_t>(logits_.Maximum()))) {}
@@ -169,6 +174,49 @@ class Weights {
     ONNX_PHILOX_UNROLL
     for (unsigned i = 0; i < kCount / kLanes; ++i) {
       RowOfLogits<Isa>::Store(ExpNonpositive<Isa>(Isa::SubtractF64(x[i], maximum_)), weights + i * kLanes);
+    }
+  }
+
+  /// Rough weights of kCount classes from `begin` on, written from `weights` on; so of kPlaces places. Less than 2^-1000
+  /// past the last class.
+  template <unsigned kCount, unsigned kPlaces>
+  ONNX_PHILOX_INLINE void GetRoughly(const std::uint64_t* begin, double* const* weights) const {
+    constexpr unsigned kRegisters = kCount / kLanes;
+    typename Isa::Words x[kPlaces * kRegisters];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kPlaces * kRegisters; ++i) {
+      x[i] = Isa::SubtractF64(logits_.Load(begin[i / kRegisters] + i % kRegisters * kLanes), maximum_);
+    }
+    RoughExp<Isa>(x);
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kPlaces * kRegisters; ++i) {
+      RowOfLogits<Isa>::Store(x[i], weights[i / kRegisters] + i % kRegisters * kLanes);
+    }
+  }
+
+  /// Sums of rough weights, in any order: each of kCount from class `begin` on, and from kCount later, and so on.
+  template <unsigned kCount, unsigned kSums>
+  ONNX_PHILOX_INLINE void RoughSums(std::uint64_t begin, double (&sums)[kSums]) const {
+    constexpr unsigned kRegisters = kCount / kLanes;
+    typename Isa::Words x[kSums * kRegisters];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kSums * kRegisters; ++i) {
+      x[i] = Isa::SubtractF64(logits_.Load(begin + i * kLanes), maximum_);
+    }
+    RoughExp<Isa>(x);
+    ONNX_PHILOX_UNROLL
+    for (unsigned k = 0; k < kSums; ++k) {
+      typename Isa::Words sum = x[k * kRegisters];
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 1; i < kRegisters; ++i) sum = Isa::AddF64(sum, x[k * kRegisters + i]);
+      alignas(64) double lanes[kLanes];
+      RowOfLogits<Isa>::Store(sum, lanes);
+      ONNX_PHILOX_UNROLL
+      for (unsigned width = kLanes / 2; width > 0; width /= 2) {
+        ONNX_PHILOX_UNROLL
+        for (unsigned i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+      }
+      sums[k] = lanes[0];
     }
   }
 

@@ -66,6 +66,7 @@ ONNX_PHILOX_INLINE bool Keeps(const Bound& bound, double weight, std::uint64_t i
 template <class Isa>
 class TokenWeights {
  public:
+  static constexpr bool kHasRoughSums = false;
   static constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes;
   static constexpr unsigned kAtOnce = 4 * kLanes;
 
@@ -429,8 +430,8 @@ ONNX_PHILOX_NOINLINE std::uint64_t TokenOfMany(const RowOfLogits<Isa>& logits, c
     AddDownwards(weights, filters.top_p * total, &bound);
   }
   weights.Keep(bound, filters.min_p);
-  const RunningSums<TokenWeights<Isa>> sums(weights, logits.classes());
-  return sums.FirstAbove(u * sums.Total());
+  RunningSums<TokenWeights<Isa>> sums(weights, logits.classes());
+  return sums.ClassOf(u);
 }
 
 template <class Isa, int kBits>

@@ -542,6 +542,54 @@ void TestTokensOfMany(const Kernels* kernels) {
   }
 }
 
+/// Rough weights are as near to exact ones as categorical.h needs.
+void TestRoughWeights() {
+  for (unsigned i = 0; i <= 700000; ++i) {
+    const double x = -static_cast<double>(i) * 0.001;
+    Scalar::Words rough[1];
+    double exact, got;
+    std::memcpy(&rough[0], &x, sizeof(x));
+    const Scalar::Words weight = ExpNonpositive<Scalar>(rough[0]);
+    std::memcpy(&exact, &weight, sizeof(exact));
+    RoughExp<Scalar>(rough);
+    std::memcpy(&got, &rough[0], sizeof(got));
+    check::That(std::fabs(got - exact) <= kRoughError * exact, "a rough weight of %g: %a instead of %a", x, got, exact);
+  }
+  for (const double x : {-701.0, -709.0, -1e300, -std::numeric_limits<double>::infinity()}) {
+    Scalar::Words rough[1];
+    double got;
+    std::memcpy(&rough[0], &x, sizeof(x));
+    RoughExp<Scalar>(rough);
+    std::memcpy(&got, &rough[0], sizeof(got));
+    check::That(got >= 0 && got < 0x1p-1000, "a rough weight of %g: %a", x, got);
+  }
+}
+
+/// Many classes, two of which have a weight: the sum of the first is a sample's threshold but for roundings, so rough
+/// weights leave a doubt.
+void TestDoubtfulClasses(const Kernels& kernels) {
+  constexpr std::uint64_t kClasses = 5003, kSamples = 27;
+  const std::uint64_t zero = BitCast<std::uint64_t>(0.0), one = BitCast<std::uint64_t>(1.0);
+  for (const State& state : kStates) {
+    std::vector<double> u(kSamples);
+    Fill(kernels, UniformDraw(state, OutputType::kF64, {zero, one}, u.data()), 0, kSamples);
+    for (std::uint64_t doubtful = 0; doubtful < kSamples; ++doubtful) {
+      std::vector<double> logits(kClasses, -std::numeric_limits<double>::infinity());
+      logits[100 + 160 * doubtful] = std::log(u[doubtful]);
+      logits[kClasses - 1] = std::log1p(-u[doubtful]);
+      std::vector<std::int64_t> got(kSamples, -1);
+      // The model knows rows by their place.
+      const Logits given{{OutputType::kF64, KeepForever(logits)}, kClasses, kSamples};
+      const Draw draw = CategoricalDraw(state, OutputType::kI64, given, got.data());
+      Fill(kernels, draw, 0, kSamples);
+      for (std::uint64_t i = 0; i < kSamples; ++i) {
+        check::That(static_cast<std::uint64_t>(got[i]) == model::Element(draw, i), "%s: class of sample %u where %u is in doubt",
+                    kernels.name, static_cast<unsigned>(i), static_cast<unsigned>(doubtful));
+      }
+    }
+  }
+}
+
 /// The greatest of so many logits that their blocks are looked at in several parts; of equal ones the first.
 void TestGreatestOfMany(const Kernels& kernels) {
   constexpr std::uint64_t kClasses = 140001;
@@ -1136,6 +1184,7 @@ int main(int argc, char** argv) {
   const bool is_first = own_part == 0;
   if (is_first) {
     TestBudgets();
+    TestRoughWeights();
     TestTokensOfMany<0>(nullptr);
     TestTokensOfMany<kSureBits>(nullptr);
     TestKeysOfFewBits();
@@ -1159,6 +1208,7 @@ int main(int argc, char** argv) {
     }
     const unsigned long long before = check::checks;
     TestRangesOffsetsAlignments(*kernels, draws);
+    if (is_first) TestDoubtfulClasses(*kernels);
     TestGuardPages(*kernels, draws);
     TestPiecesMakeTheWhole(*kernels, draws);
     TestThreadsMakeTheWhole(*kernels);
