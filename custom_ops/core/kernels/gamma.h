@@ -25,10 +25,8 @@ class Gammas {
     if (given_.each()) return;
     // One number for all: a division and a root for each of them would take longer than a small draw.
     SetAlpha(0, B::kLanes);
-    for (unsigned i = B::kLanes; i < B::kSize; ++i) {
-      d_[i] = d_[0];
-      c_[i] = c_[0];
-    }
+    d_.Spread();
+    c_.Spread();
   }
 
   void operator()(std::uint64_t first, unsigned count, Column* values) {

@@ -75,7 +75,13 @@ class PoissonCounts {
       p_.Set(0, ExpOfMinus(rate_.Get(0)));
       sums_.Set(rate_[0], p_[0]);
     } else {
-      SetLarge(B::kSize);
+      // One number for all: to compute it for each of them would take longer than a small draw.
+      SetLarge(B::kLanes);
+      a_.Spread();
+      b_.Spread();
+      ln_i_.Spread();
+      q_.Spread();
+      ln_rate_.Spread();
     }
   }
 

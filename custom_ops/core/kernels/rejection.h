@@ -46,6 +46,10 @@ struct Batch {
     void Set(unsigned i, Words x) { Isa::Store(reinterpret_cast<unsigned char*>(value + At(i)), x); }
     double operator[](unsigned i) const { return value[At(i)]; }
     double& operator[](unsigned i) { return value[At(i)]; }
+    /// Gives every element what the first register holds in each lane.
+    void Spread() {
+      for (unsigned i = kLanes; i < kSize; i += kLanes) Set(i, Get(0));
+    }
   };
 
   /// Blocks, in an order in which `Even` and `Odd` of two registers of one are a register in the order of a Column.
