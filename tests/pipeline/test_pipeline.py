@@ -450,3 +450,19 @@ def test_a_path_is_read_once(tmp_path: Path) -> None:
     sys.addaudithook(note)
     Pipeline(path)
     assert len(opened) == 1
+
+
+def test_a_state_of_the_users_own_stays_an_input_beside_that_of_the_rewrite() -> None:
+    own = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+        g (uint32[6] state, float[3] x) => (float[3] y, float[3] v, uint32[6] next_state) {
+            shape = Constant <value_ints = [3]> ()
+            mean = Constant <value_float = 0.0> ()
+            scale = Constant <value_float = 1.0> ()
+            v, next_state = onnx_philox.RandomNormal <output_type = "f32"> (
+                shape, mean, scale, state)
+            n = RandomNormalLike (x)
+            y = Add (x, n)
+        }""")
+    pipe = Pipeline(own)
+    assert pipe.streams.state == "random_state"
+    assert list(pipe.inputs) == ["state", "x"]
