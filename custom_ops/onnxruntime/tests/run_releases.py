@@ -6,8 +6,8 @@
 An empty release is the newest. PATH is the source of the Python package, which is the reference;
 without --package, the root of this repository. Environments are made below --environments, and
 kept for the next time. Every release runs with the instruction set that the library takes by
-itself, the last one also with each of those forced that this processor has. The last lines name
-those that it lacks.
+itself, the last one also with each of the others forced that this processor has. The last lines
+name those that it lacks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -85,6 +87,22 @@ def available_isas(library: Path) -> list[str]:
     return isas
 
 
+def failure(
+    what: str, python: Path, tests: list[str], environment: Mapping[str, str]
+) -> str | None:
+    """Runs tests, and prints what they said under a heading; the heading, if they fail."""
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        check=False,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    print(f"== {what}\n{done.stdout}", end="", flush=True)
+    return what if done.returncode else None
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -97,37 +115,37 @@ def main() -> int:
     arguments = parser.parse_args()
     library = arguments.library.resolve()
     where = arguments.environments or Path(tempfile.mkdtemp(prefix="onnxruntime-releases-"))
-    failed = []
     lacking: list[str] = []
-    for release in arguments.releases:
-        python, variables = environment_for(release, where, arguments.package.resolve(), library)
-        variables |= {"ONNX_PHILOX_ORT_LIBRARY": str(library)}
-        version = subprocess.run(
-            [python, "-c", "import onnxruntime; print(onnxruntime.__version__)"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        available = available_isas(library)
-        lacking = [isa for isa in arguments.isas if isa not in available]
-        # An empty one leaves the choice to the library.
-        isas = [""]
-        if release == arguments.releases[-1]:
-            isas += [isa for isa in arguments.isas if isa in available]
-        for isa in isas:
-            what = f"ONNX Runtime {version}, {isa or f'the best instruction set, {available[0]}'}"
-            print(f"== {what}", flush=True)
-            for tests in RUNS:
-                done = subprocess.run(
-                    [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
-                    check=False,
-                    env=os.environ | variables | {"ONNX_PHILOX_ISA": isa},
-                )
-                if done.returncode:
-                    failed.append(what)
+    runs: list[Future[str | None]] = []
+    # Each run keeps one processor busy. The next environment is made meanwhile.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for release in arguments.releases:
+            package = arguments.package.resolve()
+            python, variables = environment_for(release, where, package, library)
+            variables |= {"ONNX_PHILOX_ORT_LIBRARY": str(library)}
+            version = subprocess.run(
+                [python, "-c", "import onnxruntime; print(onnxruntime.__version__)"],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.strip()
+            available = available_isas(library)
+            lacking = [isa for isa in arguments.isas if isa not in available]
+            # An empty one leaves the choice to the library.
+            isas = [""]
+            if release == arguments.releases[-1]:
+                # By itself, it takes the first.
+                isas += [isa for isa in arguments.isas if isa in available[1:]]
+            for isa in isas:
+                chosen = isa or f"the best instruction set, {available[0]}"
+                what = f"ONNX Runtime {version}, {chosen}"
+                environment = os.environ | variables | {"ONNX_PHILOX_ISA": isa}
+                for tests in RUNS:
+                    runs.append(threads.submit(failure, what, python, tests, environment))
+    failed = [run.result() for run in runs if run.result() is not None]
     if lacking:
         print(f"not tested, as this processor or build lacks them: {', '.join(lacking)}")
-    print("failed: " + "; ".join(dict.fromkeys(failed)) if failed else "all passed")
+    print("failed: " + "; ".join(map(str, dict.fromkeys(failed))) if failed else "all passed")
     return bool(failed)
 
 
