@@ -385,7 +385,9 @@ def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> Non
 
 def test_no_rank_is_declared_where_nothing_scans() -> None:
     text = "g (float[n] x) => (float[n] y) { a = RandomNormalLike (x) y = Relu (a) }"
-    rewritten = make_reproducible(parse(text))
+    rewritten = make_reproducible(
+        parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
+    )
     (known,) = (v for v in rewritten.graph.value_info if v.name == "a")
     assert not known.type.tensor_type.HasField("shape")
 
@@ -418,3 +420,20 @@ def test_every_version_of_every_random_operator_of_onnx_is_known(name: str, vers
     model = parse(f"g {ports} {{ y = {name} ({inputs}) }}", version)
     (found,) = find_random_nodes(model)
     assert (found.op_type, found.version) == (name, version)
+
+
+def test_draws_that_differ_in_the_sign_of_zero_alone_keep_their_own_constants() -> None:
+    given = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] a, float[N] b) {
+            a = RandomNormalLike<mean = 0.0>(x)
+            b = RandomNormalLike<mean = -0.0>(x) }""")
+    model = make_reproducible(given)
+    constants = {}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+    means = []
+    for node in model.graph.node:
+        if node.op_type == "RandomNormal":
+            means.append(constants[node.input[1]])
+    assert [bool(np.signbit(mean)) for mean in means] == [False, True]
