@@ -411,3 +411,6 @@ OPERATORS = {
         RANDOM_TOKEN,
     )
 }
+
+DRAW_ROWS = frozenset(op.name for op in OPERATORS.values() if op.draws_rows)
+"""The names of those whose draw depends on how long its rows are."""

@@ -133,7 +133,7 @@ def generate(
         is_name = operator is None or isinstance(operator, str)
         if is_name and all(map(kept_draws.is_plain, numbers)):
             # How long a row is matters to those who draw rows.
-            shape = out.shape if operator in _DRAW_ROWS else ()
+            shape = out.shape if operator in operators.DRAW_ROWS else ()
             ready = _prepared(out.dtype, shape, operator, names, *numbers)
         if ready is not None:
             try:
@@ -232,8 +232,7 @@ def _asked(
         ValueError: A number is wrong.
     """
     if operator is None:
-        distribution = _distribution(values, shape, arguments)
-        return distribution, {}
+        return _distribution(values, shape, arguments), {}
     op = _operator(operator)
     inputs, attributes, others = _parted(op, generators.PHILOX, values, arguments)
     if op.has_shape:
@@ -272,7 +271,6 @@ def _given(names: Sequence[str], numbers: Sequence[Any]) -> dict[str, Any]:
 
 
 _NAMES = ("minval", "maxval", "mean", "scale", "p")
-_DRAW_ROWS = frozenset(op.name for op in operators.OPERATORS.values() if op.draws_rows)
 _LEFT_OUT = {
     "RandomUniform": {"minval": 0, "maxval": 1},
     "RandomNormal": {"mean": 0, "scale": 1},
