@@ -44,7 +44,8 @@ def held_back(
     Python handles signals in its main thread, between any two instructions: also within a function
     that leaves a file or a count half done when it is left there, and inside the functions of
     onnxruntime-extensions that call an operator. Other threads need nothing. Signals that Python
-    does not handle, such as those that end the process at once, are left alone.
+    does not handle, such as those that end the process at once, are left alone. So is a handler
+    that the block itself sets.
     """
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     handlers = {number: signal.getsignal(number) for number in numbers}
@@ -58,16 +59,26 @@ def held_back(
         if then is not None:
             then()
 
-    for number in taken:
-        signal.signal(number, hold)
-    try:
-        yield
-    finally:
-        for number, handler in taken.items():
-            signal.signal(number, handler)
-        if received:
-            number, frame = received[0]
+    def give_back(number: int) -> None:
+        if signal.getsignal(number) is hold:
+            signal.signal(number, taken[number])
+
+    def handle_received() -> None:
+        if not received:
+            return
+        number, frame = received.pop(0)
+        try:
             taken[number](number, frame)
+        finally:
+            handle_received()
+
+    # A handler may raise at any step: the other steps are taken all the same.
+    with contextlib.ExitStack() as at_end:
+        at_end.callback(handle_received)
+        for number in taken:
+            at_end.callback(give_back, number)
+            signal.signal(number, hold)
+        yield
 
 
 class _Terminated(BaseException):

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from onnx_philox._files.signals import held_back
@@ -60,9 +62,7 @@ class Runtime:
         """
         if self.package is not None:
             try:
-                # What is compiled ends the process where its import is interrupted.
-                with held_back():
-                    importlib.import_module(self.package)
+                _imported(self.package)
             except FileNotFoundError as error:
                 # A relative path among those of imports: OpenVINO looks into each.
                 why = (
@@ -70,8 +70,7 @@ class Runtime:
                     "there. Change to another with os.chdir."
                 )
                 raise FileNotFoundError(why) from error
-        with held_back():
-            adapter = importlib.import_module(f"{__name__}.in_{self.name}")
+        adapter = _imported(f"{__name__}.in_{self.name}")
         name = f"{self.name.capitalize()}Model"
         return cast("type[LoadedModel]", getattr(adapter, name))
 
@@ -118,6 +117,14 @@ RUNTIMES = {
     )
 }
 """Every runtime, by its name; a command that needs one takes the first that is installed."""
+
+
+def _imported(name: str) -> ModuleType:
+    """A module; what is compiled ends the process where its import is interrupted."""
+    if name in sys.modules:
+        return importlib.import_module(name)
+    with held_back():
+        return importlib.import_module(name)
 
 
 def standard_first() -> list[str]:
