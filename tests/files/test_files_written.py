@@ -261,36 +261,49 @@ INTERRUPTED_AFTER = [
 ]
 
 
-def sends_once(monkeypatch, owner, name, number, *, call=1):
-    """Lets a call of a function send a signal to this process when it has done its work."""
+@contextlib.contextmanager
+def interrupted_after(monkeypatch, owner, name, call):
+    """A block in which this process is interrupted once: when a call of a function is done.
+
+    It is in no other way: an interruption that comes to pytest ends a worker, and those of others,
+    which a worker started in the background ignores, are ignored here, too.
+    """
     original = getattr(owner, name)
     calls = itertools.count(1)
+    is_sent = False
 
     def called(*arguments, **options):
+        nonlocal is_sent
         done = original(*arguments, **options)
         if next(calls) == call:
-            signal.raise_signal(number)
+            is_sent = True
+            signal.raise_signal(signal.SIGINT)
         return done
 
-    monkeypatch.setattr(owner, name, called)
+    def interrupt(*_):
+        nonlocal is_sent
+        if is_sent:
+            is_sent = False
+            raise KeyboardInterrupt
+
+    of_the_tests = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, called)
+            yield
+    except KeyboardInterrupt as escaped:
+        raise AssertionError("the command did not handle the interruption") from escaped
+    finally:
+        signal.signal(signal.SIGINT, of_the_tests)
 
 
-@pytest.fixture
-def interrupts():
-    """Lets an interruption of this process be Python's, also in a worker that ignores them."""
-    of_the_tests = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, of_the_tests)
-
-
-@pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize(("owner", "name", "saved"), INTERRUPTED_AFTER)
 def test_an_interrupted_run_says_which_files_are_there(tmp_path, monkeypatch, owner, name, saved):
     model = tmp_path / "new.onnx"
     onnx.save(graphs.random_normal([2], 0.0, 1.0, "f32", global_seed=1), model)
     monkeypatch.chdir(tmp_path)
-    sends_once(monkeypatch, owner, name, signal.SIGINT, call=2)
-    said = cli.refusal("run", model.name, "--runs", 3, "-o", "cut", code=130)
+    with interrupted_after(monkeypatch, owner, name, call=2):
+        said = cli.refusal("run", model.name, "--runs", 3, "-o", "cut", code=130)
     files = ["cut.run0.npz", "cut.run1.npz"][:saved]
     assert tree(tmp_path).keys() == {"new.onnx", *files}
     expected = f"\nonnx-philox: interrupted after {saved} of 3 runs. Saved: {', '.join(files)}.\n"
