@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from onnx_philox._rewriting.places import Dimension, Products
 
@@ -56,18 +56,25 @@ def _rest(products: Products, a: Dimension, b: Dimension) -> Dimension:
     return _computed(products, "rest", a, b) if whole is None else whole[1]
 
 
-def _least(products: Products, *given: Dimension) -> Dimension:
+def _one_of(
+    products: Products,
+    how: str,
+    of_numbers: Callable[[Sequence[int]], int],
+    given: Sequence[Dimension],
+) -> Dimension:
+    """The least or the greatest of some."""
     numbers = [d for d in given if isinstance(d, int)]
     if len(numbers) == len(given):
-        return min(numbers)
-    return given[0] if len(set(given)) == 1 else _computed(products, "least", *given)
+        return of_numbers(numbers)
+    return given[0] if len(set(given)) == 1 else _computed(products, how, *given)
+
+
+def _least(products: Products, *given: Dimension) -> Dimension:
+    return _one_of(products, "least", min, given)
 
 
 def _greatest(products: Products, *given: Dimension) -> Dimension:
-    numbers = [d for d in given if isinstance(d, int)]
-    if len(numbers) == len(given):
-        return max(numbers)
-    return given[0] if len(set(given)) == 1 else _computed(products, "greatest", *given)
+    return _one_of(products, "greatest", max, given)
 
 
 def _equal(products: Products, a: Dimension, b: Dimension) -> Dimension:
