@@ -34,8 +34,6 @@ from onnx_philox._numbers.uniform import Bits, Uniform
 _NAME = "generate"
 _WORD = np.dtype(np.uint32)
 _STATE = (operators.STATE_WORDS,)
-
-
 _State = TypeVar("_State", bound=GeneratorState)
 
 
