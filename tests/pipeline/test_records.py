@@ -354,6 +354,14 @@ DAMAGED = [
         "runs[0].run must be as",
     ),
     (
+        lambda record: record.update(
+            streams=None,
+            model={**record["model"], "per_row": True},
+            runs=[{**record["runs"][0], "run": None}],
+        ),
+        "streams must be as",
+    ),
+    (
         lambda record: record["model"].update(per_row="mean"),
         "model.per_row must be as",
     ),

@@ -162,7 +162,7 @@ def read_record(text: str | bytes) -> Record:
 
 
 def _check_places(document: Record) -> None:
-    """What no key says alone: there are runs, and no name stands twice in a list."""
+    """What no key says alone: what there must be beside it, and no name twice in a list."""
     if not document["runs"]:
         _refuse("runs", "none")
     _check_names("inputs", document["inputs"])
@@ -173,6 +173,8 @@ def _check_places(document: Record) -> None:
     for i, run in enumerate(document["runs"]):
         if is_of_result != (run["run"] is None) or (is_of_result and i):
             _refuse(f"runs[{i}].run", shown(run["run"]))
+    if document["model"].get("per_row") and document["streams"] is None:
+        _refuse("streams", "none, and a state for each row")
 
 
 def _check_names(place: str, entries: Sequence[Record]) -> None:
