@@ -356,14 +356,17 @@ def test_an_interrupted_command_says_how_far_it_came_and_how_to_go_on():
     command += ["--seed", "5", "--first-run", "3", "--runs", "100000"]
     command += ["-o", "cut", "--record", "cut.json"]
     # What a shell starts in the background ignores interrupts, and with it what it starts itself.
-    of_the_tests = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        # More runs than the command names one by one are done when the file of the tenth is there.
-        while process.poll() is None and not Path("cut.run12.npz").exists():
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
-    signal.signal(signal.SIGINT, of_the_tests)
+    # A program does not inherit a handler: the command has Python's own.
+    of_the_tests = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            # More runs than the command names one by one are done when the tenth's file is there.
+            while process.poll() is None and not Path("cut.run12.npz").exists():
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1]
+    finally:
+        signal.signal(signal.SIGINT, of_the_tests)
     assert process.returncode == 130
     pattern = (
         r"onnx-philox: interrupted after (\d+) of 100000 runs\. "

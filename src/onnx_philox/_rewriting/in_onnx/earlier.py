@@ -156,6 +156,7 @@ class OnnxDraws:
 
     @property
     def nodes(self) -> tuple[Stream, ...]:
+        """What each of the nodes draws, by their numbers, or else in order."""
         kept = {each.order: each for each in self.kept}
         streams = map(stream_of, self.ours)
         nodes = [kept.get(stream.order, stream) for stream in streams]
