@@ -324,6 +324,12 @@ def test_a_law_that_cannot_be_drawn_is_refused(what: str) -> None:
         make_reproducible(model_of(), draw=draw)
 
 
+def of_no_known_type() -> onnx.ModelProto:
+    model = parse("g (float[2] noise) => (float[2] y) { y = Neg (noise) }")
+    model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.UNDEFINED
+    return model
+
+
 UNREADABLE = {
     "integers without bounds": (model_of("int64"), "uniform", "with both numbers for i64"),
     "integers from low to low": (
@@ -334,14 +340,25 @@ UNREADABLE = {
     "a bernoulli of 4 bits": (
         parse("g (int4[2] noise) => (float[2] y) { y = Cast <to: int = 1> (noise) }"),
         "bernoulli(0.5)",
-        "a law of int4, the type of that input (bernoulli draws bool, and integers and floats of "
-        "8, 16, 32 or 64 bits, but for floats of 8)",
+        "a law of int4, the type of that input (bernoulli draws bool, integers of 8, 16, 32 or 64 "
+        "bits, and floats of 16, 32 or 64 bits)",
     ),
     "a bernoulli of texts": (
         parse("g (string[2] noise) => (string[2] y) { y = Identity (noise) }"),
         "bernoulli(0.5)",
-        "the type of that input (bernoulli draws bool, and integers and floats of",
+        "the type of that input (bernoulli draws bool, integers of",
     ),
+    "a sequence": (
+        parse("g (seq(float[2]) noise) => (seq(float[2]) y) { y = Identity (noise) }"),
+        "normal[2]",
+        "a law of Sequence(Tensor(FLOAT)), the type of that input",
+    ),
+    "an optional": (
+        parse("g (optional(float[2]) noise) => (float[2] y) { y = OptionalGetElement (noise) }"),
+        "bernoulli(0.5)[2]",
+        "a law of Optional(Tensor(FLOAT)), the type of that input",
+    ),
+    "no known type": (of_no_known_type(), "normal", "a law of no known type, the type of that"),
     "nothing reads it": (
         parse("g (float[2] noise, float[2] x) => (float[2] y) { y = Neg (x) }"),
         "normal",

@@ -129,7 +129,7 @@ class DrawnInput:
             is_integer = dtype is not None and dtype.kind in "iu"
             if type_ is not None or is_integer:
                 return BOOL
-            names = "bool, and integers and floats of 8, 16, 32 or 64 bits, but for floats of 8"
+            names = "bool, integers of 8, 16, 32 or 64 bits, and floats of 16, 32 or 64 bits"
         if type_ is None or type_ not in types:
             allowed = f"a law of {shown}, the type of that input ({self._word} draws {names})"
             self.refuse(allowed, "Write another word.", TypeError)

@@ -7,6 +7,7 @@ that follows treats it as any other random node.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -115,9 +116,7 @@ def _draw(
     emitter: Emitter,
 ) -> ir.Value:
     """The draw in the place of an input."""
-    type_name = _type_name(value)
-    of_numpy = None if value.dtype is None else value.dtype.numpy()
-    values = drawn.values(of_numpy, type_name)
+    values = drawn.values(_numpy_type(value), _type_name(value))
     parameters = drawn.parameters(values)
     operator = drawn.law.operator
     given = {name: emitter.constant(name, array) for name, array in parameters.items()}
@@ -141,10 +140,19 @@ def _draw(
     return new
 
 
+def _numpy_type(value: ir.Value) -> np.dtype[Any] | None:
+    """The type of a tensor's elements; None where it is not known, and of what is no tensor."""
+    if not isinstance(value.type, ir.TensorType) or value.dtype in (None, ir.DataType.UNDEFINED):
+        return None
+    return value.type.dtype.numpy()
+
+
 def _type_name(value: ir.Value) -> str:
-    if value.dtype is None:
-        return "no known type"
-    return str(value.dtype.numpy())
+    known = _numpy_type(value)
+    if known is not None:
+        return str(known)
+    is_tensor = isinstance(value.type, ir.TensorType)
+    return "no known type" if value.type is None or is_tensor else str(value.type)
 
 
 def _shape(
