@@ -186,8 +186,8 @@ def _try(
     twins = _answers(first, in_twos, lambda _: None)
     in_the_way = _in_the_way(first, rest)
     repeating = set()
-    for line, answer in twins.items():
-        key = line.rpartition(" ")[0]
+    for asked, answer in twins.items():
+        key = asked.rpartition(" ")[0]
         # Of two that are removed neither draws.
         is_drawn = "first" in answer and answer["first"] != probes[key].undrawn
         if is_drawn and answer["first"] == answer["second"]:
