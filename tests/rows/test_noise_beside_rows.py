@@ -207,6 +207,31 @@ APART = {
         f"""u = Unsqueeze (x, one) k = Constant <value = float[1, 1, 3] {{1.0, 0.0, 0.0}}> ()
         p = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
     ),
+    "noise, beside one element that a dilated transposed convolution spreads": Mixed(
+        f"""q = Slice (x, zeroth, one, one) u = Unsqueeze (q, one) {filled("k", 1, 1, 2)}
+        p = ConvTranspose <dilations = [2]> (u, k) v = RandomNormalLike (p)
+        h = Add (p, v) {TURNED}"""
+    ),
+    "noise, times padded rows, and windows that may be of padding alone": Mixed(
+        f"""more = Constant <value_ints = [0, 2, 0, 0]> () q = Pad (x, more)
+        wide = RandomNormalLike (q) g = Add (q, wide) u = Unsqueeze (g, one)
+        {filled("k", 1, 1, 2)} h = Conv (u, k) y = Slice (h, back, far, zeroth, back)"""
+    ),
+    "noise, beside a dilated convolution that is cut to one more than before": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 2)}
+        p = Conv <dilations = [2], pads = [2, 2]> (u, k)
+        end = Constant <value_ints = [5]> () g = Slice (p, one, end, axis2) q = Relu (g)
+        v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside windows of padding alone, of padded channels": Mixed(
+        f"""{PADDED} u = Unsqueeze (q, axis2) {filled("k", 1, 5, 1)}
+        p = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside a transposed convolution of padded channels, with gaps": Mixed(
+        f"""{PADDED} u = Unsqueeze (q, axis2) {filled("k", 5, 1, 1)}
+        p = ConvTranspose <strides = [2], output_padding = [1]> (u, k) v = RandomNormalLike (p)
+        h = Add (p, v) {TURNED}"""
+    ),
     "noise, beside what a grid takes from outside": Mixed(
         f"""sides = Constant <value_ints = [1, 2]> () u = Unsqueeze (x, sides)
         points = Constant <value = float[1, 1, 2, 2] {{0.0, 0.0, 9.0, 9.0}}> ()
@@ -394,6 +419,38 @@ TOGETHER = {
         f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 2)}
         p = Conv <dilations = [2], pads = [2, 2]> (u, k)
         end = Constant <value_ints = [-2]> () g = Slice (p, zeroth, end, axis2) q = Relu (g)
+        v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside windows as long as the padding on both sides": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 2)} p = Conv <pads = [1, 1]> (u, k)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside means of windows, of which the last may be padded more": Mixed(
+        f"""u = Unsqueeze (x, one)
+        p = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 1], ceil_mode = 1> (u)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside windows of padded channels": Mixed(
+        f"""{PADDED} u = Unsqueeze (q, axis2) {filled("k", 1, 5, 3)}
+        p = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, beside a dilated transposed convolution": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 2)} p = ConvTranspose <dilations = [2]> (u, k)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""
+    ),
+    "noise, times padded rows, and windows of that": Mixed(
+        f"""{PADDED} g = Mul (q, wide) u = Unsqueeze (g, one) {filled("k", 1, 1, 2)}
+        h = Conv (u, k) y = Slice (h, back, far, zeroth, back)"""
+    ),
+    "noise, times padded rows, and a product of that": Mixed(
+        f"""{PADDED} g = Mul (q, wide) {filled("k", 5, 4)} h = MatMul (g, k)
+        y = Slice (h, back, far, zeroth, back)""",
+        rank=2,
+    ),
+    "noise, beside a dilated convolution that is cut to the length of before": Mixed(
+        f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 2)}
+        p = Conv <dilations = [2], pads = [2, 2]> (u, k)
+        end = Constant <value_ints = [4]> () g = Slice (p, zeroth, end, axis2) q = Relu (g)
         v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
     ),
     "noise, beside a recurrent layer that goes on to the last time": Mixed(

@@ -103,9 +103,15 @@ def _not_whole(step: Step, cuts: Mapping[int, _Cut]) -> dict[int, bool]:
 
 def _ends_cut(cuts: Callable[[Step], Mapping[int, _Cut]]) -> gap_rules.Cuts:
     """How many elements it takes away at the ends, at least."""
-    return lambda step: {
-        axis: gap_rules.ends_cut(cut.start, cut.end, cut.step) for axis, cut in cuts(step).items()
-    }
+
+    def ends(step: Step) -> Mapping[int, gap_rules.Ends | None]:
+        dims = step.dims[0] or ()
+        return {
+            axis: gap_rules.ends_cut(cut.start, cut.end, cut.step, dims[axis])
+            for axis, cut in cuts(step).items()
+        }
+
+    return ends
 
 
 def _masks(step: Step) -> dict[str, list[int]]:

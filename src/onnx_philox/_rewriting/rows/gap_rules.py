@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
-from onnx_philox._rewriting.rows.known import Knowledge, Margin, Rows
+from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Margin, Rows
 from onnx_philox._rewriting.rows.masks import Use
 from onnx_philox._rewriting.rows.step import Rule, Step
-from onnx_philox._rewriting.rows.where_dimensions_go import ByAxis, Moves
+from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis, Moves
 
 Ends = tuple[int, int]
 """How many elements before a dimension's others, and how many behind them."""
@@ -166,13 +166,18 @@ def cut_off(rule: Rule, cuts: Cuts) -> Rule:
     return with_margins
 
 
-def ends_cut(start: Dimension, end: Dimension, step: int) -> Ends | None:
-    """How many elements a slice takes away at the ends of a dimension, at least.
+def ends_cut(start: Dimension, end: Dimension, step: int, size: Dimension) -> Ends | None:
+    """How many elements a slice takes away at the ends of a dimension of this size, at least.
 
     None where it does not take those between as they come.
     """
     if step != 1:
         return None
+    if isinstance(size, int):
+        if isinstance(start, int) and start < 0:
+            start += size
+        if isinstance(end, int) and end >= 0:
+            end -= size
     before = start if isinstance(start, int) and start > 0 else 0
     after = -end if isinstance(end, int) and end < 0 else 0
     return before, after
@@ -240,6 +245,12 @@ def _windowed(step: Step, data: Moves | None, kernel: Sequence[Dimension]) -> Mo
     if before is None:
         # The rows that it has beside others may have nothing there either.
         return _with_gaps(data) if _margins_of_windows(step, {}, kernel) != {} else data
+    # A sum over all channels has some between the padded ones.
+    before = {
+        axis: margin
+        for axis, margin in before.items()
+        if not margin.is_around or data is None or data.of(InPlace(axis)) is not GONE
+    }
     made = _margins_of_windows(step, before, kernel)
     return _with_gaps(data) if made is None else _with_margins(data, made)
 
@@ -251,6 +262,7 @@ def _margins_of_windows(
 ) -> dict[int, Margin] | None:
     """Those of the output, given those of the input; None where nobody knows."""
     made: dict[int, Margin] = {}
+    dims = step.dims[0] or ()
     starts, ends = _pads(step)
     strides, dilations = _of(step, "strides", 1), _of(step, "dilations", 1)
     is_longer = step.number("ceil_mode", 0) != 0 or step.text("rounding_type") == "ceil"
@@ -258,7 +270,7 @@ def _margins_of_windows(
         return None
     for i, size in enumerate(kernel):
         margin = before.get(i + 2) or Margin(i + 2, 0, 0)
-        if not isinstance(size, int):
+        if not isinstance(size, int) or strides[i] < 1:
             return None
         if _pads_itself(step):
             # It pads less than a window, in two halves: the element in the middle is none of them.
@@ -267,7 +279,14 @@ def _margins_of_windows(
             continue
         before_all = margin.before + starts[i]
         behind_all = margin.after + ends[i] + (strides[i] - 1 if is_longer else 0)
-        start, end = _ends_of_windows(before_all, behind_all, size, dilations[i])
+        is_there = margin.is_around or (
+            not (margin.before or margin.after) and _is_positive(dims[i + 2])
+        )
+        if dilations[i] == 1 and is_there:
+            # Of a window without holes nothing is between elements that are there.
+            start, end = max(0, before_all - size + 1), max(0, behind_all - size + 1)
+        else:
+            start, end = _ends_of_windows(before_all, behind_all, size, dilations[i])
         if start or end:
             made[i + 2] = Margin(i + 2, -(-start // strides[i]), -(-end // strides[i]))
     return made
@@ -299,9 +318,13 @@ def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
     dilations = _of(step, "dilations", 1)
     added = _of(step, "output_padding", 0)
     _, ends = _pads(step)
-    sizes = zip(_kernel(step), strides, dilations, added, ends, strict=False)
-    for kernel, stride, dilation, more, end in sizes:
-        is_dense = stride == 1 or (isinstance(kernel, int) and stride <= kernel and dilation == 1)
+    lengths = (step.dims[0] or ())[2:]
+    sizes = zip(_kernel(step), strides, dilations, added, ends, lengths, strict=False)
+    for kernel, stride, dilation, more, end, length in sizes:
+        # What one weight makes of all elements must reach to what the next one makes.
+        is_long = dilation == 1 or kernel == 1 or (isinstance(length, int) and length >= dilation)
+        is_wide = isinstance(kernel, int) and stride <= kernel and dilation == 1
+        is_dense = is_long if stride == 1 else is_wide
         if not is_dense or more > end:
             return [_with_gaps(data), *others]
     return [data, *others]

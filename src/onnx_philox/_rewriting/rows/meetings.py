@@ -89,7 +89,8 @@ def _as_read(part: Part) -> Part:
     elif moves.has_gaps or moves.may_say_nothing:
         is_by_number = any(map(moves.asks_where, known.places))
         most = Rows.PART if is_by_number else Rows.GAPS
-        known = replace(known, rows=min(known.rows, most), lines=frozenset())
+        none = frozenset[Margin]()
+        known = replace(known, rows=min(known.rows, most), lines=frozenset(), margins=none)
     return replace(part, known=known)
 
 
@@ -304,8 +305,18 @@ def has_several_along(parts: Sequence[Part], kept: Collection[InPlace]) -> bool:
     return any(part.moves.reaches(place.axis) for part in constant for place in kept)
 
 
-def meets_rows(parts: Sequence[Part], meeting: Meeting) -> bool:
-    """Whether an operand that surely depends on rows of the inputs meets another."""
+def meets_rows(parts: Sequence[Part], meeting: Meeting, rows: Rows) -> bool:
+    """Whether what surely depends on rows of the inputs meets all that is drawn.
+
+    Args:
+        parts: The inputs.
+        meeting: How the output is made of them.
+        rows: Whether the output depends on rows.
+    """
+    if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
+        # What was drawn had met rows, but for gaps, and now is summed up with some.
+        drawn = [part for part in parts if part.known.noise]
+        return rows is Rows.SURE and all(part.known.rows is Rows.GAPS for part in drawn)
     sure = [part for part in parts if part.known.rows is Rows.SURE and part.known.places]
     if meeting is Meeting.CHOICE and _alternatives(parts):
         return len(sure) == len(parts) - 1

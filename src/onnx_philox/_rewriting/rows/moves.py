@@ -381,7 +381,7 @@ def together(
     if rows in (Rows.PART, Rows.GAPS):
         lines = lines_of(parts, meeting)
         margins = margins_of(parts, meeting, step.made[output])
-    if meets_rows(parts, meeting):
+    if meets_rows(parts, meeting, rows):
         noise = frozenset()
     if moved is None and _may_grow(step, parts, kept, output):
         moved = step.culprit("may make several rows of one")

@@ -101,7 +101,11 @@ def cuts(step: Step) -> dict[int, bool]:
 
 def ends_cut(step: Step) -> dict[int, gap_rules.Ends | None]:
     """How many elements a Slice takes away at the ends, at least."""
-    return {axis: gap_rules.ends_cut(c.start, c.end, c.step) for axis, c in _cuts(step).items()}
+    dims = step.dims[0] or ()
+    return {
+        axis: gap_rules.ends_cut(cut.start, cut.end, cut.step, dims[axis])
+        for axis, cut in _cuts(step).items()
+    }
 
 
 def _pads(step: Step) -> dict[int, tuple[Dimension, Dimension]]:
