@@ -223,6 +223,12 @@ APART = {
         end = Constant <value_ints = [5]> () g = Slice (p, one, end, axis2) q = Relu (g)
         v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
     ),
+    "noise, beside the means of windows with gaps that pad themselves": Mixed(
+        f"""q = Slice (x, zeroth, one, one) u = Unsqueeze (q, one)
+        p = AveragePool <kernel_shape = [3], dilations = [2], auto_pad = "SAME_UPPER"> (u)
+        v = RandomNormalLike (p) h = Add (p, v) {TURNED}""",
+        is_read_by_openvino=False,
+    ),
     "noise, beside windows of padding alone, of padded channels": Mixed(
         f"""{PADDED} u = Unsqueeze (q, axis2) {filled("k", 1, 5, 1)}
         p = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""

@@ -234,6 +234,9 @@ def pooled(rule: Rule) -> Rule:
     def with_margins(step: Step, output: int) -> Sequence[Moves | None]:
         data, *others = rule(step, output)
         kernel = step.ints("kernel_shape") or step.ints("kernel")
+        if _pads_itself(step) and any(each != 1 for each in _of(step, "dilations", 1)):
+            # ONNX Runtime pads as if there were no holes in a window.
+            return [_with_gaps(data), *others]
         return [_windowed(step, data, kernel) if kernel else data, *others]
 
     return with_margins
