@@ -27,6 +27,7 @@ from tests.common import child, cli
 from tests.common.cases import assert_refused, table
 from tests.common.file_cases import WEIGHTS, refusal, tree, write
 from tests.common.foreign import parse
+from tests.common.signals import handle
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
 
@@ -266,7 +267,8 @@ def interrupted_after(monkeypatch, owner, name, call):
     """A block in which this process is interrupted once: when a call of a function is done.
 
     It is in no other way: an interruption that comes to pytest ends a worker, and those of others,
-    which a worker started in the background ignores, are ignored here, too.
+    which a worker started in the background ignores, are ignored here, too. See `signals.handle`
+    for why no signal is sent.
     """
     original = getattr(owner, name)
     calls = itertools.count(1)
@@ -277,7 +279,7 @@ def interrupted_after(monkeypatch, owner, name, call):
         done = original(*arguments, **options)
         if next(calls) == call:
             is_sent = True
-            signal.raise_signal(signal.SIGINT)
+            handle(signal.SIGINT)
         return done
 
     def interrupt(*_):

@@ -10,6 +10,7 @@ import pytest
 
 from onnx_philox._files.signals import held_back
 from onnx_philox._runtimes import RUNTIMES
+from tests.common.signals import handle
 
 _BOTH = (signal.SIGINT, signal.SIGTERM)
 
@@ -53,7 +54,7 @@ def test_signals_of_a_block_are_all_handled_at_its_end(handled, of_the_handler, 
     sent = [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
     with _end(of_the_handler or of_the_block), held_back():
         for number in sent:
-            signal.raise_signal(number)
+            handle(number)
         assert handled.numbers == []
         if of_the_block is not None:
             raise of_the_block
@@ -64,7 +65,7 @@ def test_signals_of_a_block_are_all_handled_at_its_end(handled, of_the_handler, 
 def test_a_signal_of_an_inner_block_waits_for_the_end_of_the_outer_one(handled):
     with held_back():
         with held_back():
-            signal.raise_signal(signal.SIGTERM)
+            handle(signal.SIGTERM)
         assert handled.numbers == []
     assert handled.numbers == [signal.SIGTERM]
 
@@ -72,7 +73,7 @@ def test_a_signal_of_an_inner_block_waits_for_the_end_of_the_outer_one(handled):
 def test_a_handler_that_the_block_sets_stays(handled):
     own = _Handled()
     with held_back():
-        signal.raise_signal(signal.SIGTERM)
+        handle(signal.SIGTERM)
         signal.signal(signal.SIGTERM, own)
     assert handled.numbers == [signal.SIGTERM]
     assert [signal.getsignal(number) for number in _BOTH] == [handled, own]
