@@ -5,8 +5,7 @@ The rules are those of ONNX's operators; where an operator says its axes is anot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import gap_rules, index_rules, rules
@@ -61,57 +60,27 @@ def _new_axes(step: Step) -> Sequence[int]:
     return step.said(1, "axes")
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """What a Slice or StridedSlice takes of a dimension."""
-
-    start: Dimension
-    end: Dimension
-    step: int
-
-
-def _slices(step: Step) -> dict[int, _Cut]:
+def _slices(step: Step) -> dict[int, gap_rules.Cut]:
     """What a Slice takes, by axes."""
-    starts, ends = step.numbers(1) or (), step.numbers(2) or ()
+    starts = step.numbers(1)
+    ends = step.numbers(2)
     steps = step.said(3, "steps")
     axes = step.said(4, "axes") if step.has(4) else list(range(len(steps)))
-    return {
-        rules.axis_of(step, axis): _Cut(_at(starts, i), _at(ends, i), steps[i])
-        for i, axis in enumerate(axes)
-    }
+    found = {}
+    for i, axis in enumerate(axes):
+        cut = gap_rules.Cut(_at(starts, i), _at(ends, i), steps[i])
+        found[rules.axis_of(step, axis)] = cut
+    return found
 
 
 def _at(numbers: Sequence[Dimension] | None, index: int) -> Dimension:
-    return numbers[index] if numbers is not None and index < len(numbers) else None
+    if numbers is None or index >= len(numbers):
+        return None
+    return numbers[index]
 
 
 def _sliced_axes(step: Step) -> dict[int, bool]:
-    return _not_whole(step, _slices(step))
-
-
-def _not_whole(step: Step, cuts: Mapping[int, _Cut]) -> dict[int, bool]:
-    """The axes of which it does not take all, in order; and whether always the same."""
-    dims = step.dims[0]
-    if dims is None:
-        raise step.shapeless(0)
-    return {
-        axis: isinstance(cut.start, int) and isinstance(cut.end, int)
-        for axis, cut in cuts.items()
-        if not rules.is_whole(cut.start, cut.end, cut.step, dims[axis])
-    }
-
-
-def _ends_cut(cuts: Callable[[Step], Mapping[int, _Cut]]) -> gap_rules.Cuts:
-    """How many elements it takes away at the ends, at least."""
-
-    def ends(step: Step) -> Mapping[int, gap_rules.Ends | None]:
-        dims = step.dims[0] or ()
-        return {
-            axis: gap_rules.ends_cut(cut.start, cut.end, cut.step, dims[axis])
-            for axis, cut in cuts(step).items()
-        }
-
-    return ends
+    return gap_rules.not_whole(step, _slices(step))
 
 
 def _masks(step: Step) -> dict[str, list[int]]:
@@ -125,7 +94,7 @@ def _masks(step: Step) -> dict[str, list[int]]:
     return masks
 
 
-def _strided_slices(step: Step) -> dict[int, _Cut]:
+def _strided_slices(step: Step) -> dict[int, gap_rules.Cut]:
     """What a StridedSlice takes, by axes."""
     masks = _masks(step)
     starts, ends = step.numbers(1), step.numbers(2)
@@ -135,14 +104,16 @@ def _strided_slices(step: Step) -> dict[int, _Cut]:
     def is_set(name: str, index: int) -> bool:
         return index < len(masks[name]) and masks[name][index] != 0
 
-    begins = [0 if is_set("begin_mask", i) else _at(starts, i) for i in range(count)]
-    stops = [rules.INT64_MAX if is_set("end_mask", i) else _at(ends, i) for i in range(count)]
-    return {rules.axis_of(step, i): _Cut(begins[i], stops[i], steps[i]) for i in range(count)}
+    found = {}
+    for i in range(count):
+        start = 0 if is_set("begin_mask", i) else _at(starts, i)
+        end = rules.INT64_MAX if is_set("end_mask", i) else _at(ends, i)
+        found[rules.axis_of(step, i)] = gap_rules.Cut(start, end, steps[i])
+    return found
 
 
 def _strided_axes(step: Step) -> dict[int, bool]:
-    """The axes of which it does not take all, in order."""
-    return _not_whole(step, _strided_slices(step))
+    return gap_rules.not_whole(step, _strided_slices(step))
 
 
 def _strided(step: Step, _: int) -> Sequence[Moves | None]:
@@ -424,8 +395,8 @@ RULES: dict[str, Rule] = {
     "Reshape": rules.in_order,
     "Squeeze": rules.squeezed(_squeezed_axes),
     "Unsqueeze": rules.unsqueezed(_new_axes),
-    "Slice": gap_rules.cut_off(rules.sliced(_sliced_axes), _ends_cut(_slices)),
-    "StridedSlice": gap_rules.cut_off(_strided, _ends_cut(_strided_slices)),
+    "Slice": gap_rules.sliced(_slices),
+    "StridedSlice": gap_rules.cut_off(_strided, _strided_slices),
     "Pad": gap_rules.padded(_padded_axes, "pad_mode", _pads),
     "Tile": rules.tiled(_repeats),
     "Roll": rules.cut(_axis_given(2)),

@@ -13,6 +13,8 @@ Value = TypeVar("Value")
 _AS_THEY_ARE = frozenset({"Cast", "Convert", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
 """What gives the elements of its first input in their order."""
 _REPEATED = frozenset({"Broadcast", "Expand"})
+_ALIKE = _AS_THEY_ARE | _REPEATED | {"Tile"}
+"""What gives no other numbers than its first input has."""
 _MOST_NODES = 20
 
 
@@ -45,11 +47,11 @@ def repeated_number(producers: Producers[Value], value: Value) -> Dimension:
         if producer is not None and producer.kind == "Gather":
             return _picked_number(producers, producer)
         dims = producers.dims(value)
-        if dims is not None and all(isinstance(d, int) for d in dims):
-            numbers = producers.numbers(value) or ()
-            if len(set(numbers)) == 1:
-                return numbers[0]
-        if producer is None or producer.kind not in (_AS_THEY_ARE | _REPEATED | {"Tile"}):
+        is_static = dims is not None and all(isinstance(d, int) for d in dims)
+        numbers = producers.numbers(value) if is_static else None
+        if numbers and len(set(numbers)) == 1:
+            return numbers[0]
+        if producer is None or producer.kind not in _ALIKE:
             return None
         value = producer.inputs[0]
     return None
@@ -58,13 +60,22 @@ def repeated_number(producers: Producers[Value], value: Value) -> Dimension:
 def _picked_number(producers: Producers[Value], gather: Producer[Value]) -> Dimension:
     """What a Gather takes of a vector, as the size of a dimension of its shape."""
     given, indices = gather.inputs[:2]
-    numbers, picked = producers.numbers(given), producers.numbers(indices)
-    dims = producers.dims(given)
-    if not numbers or not picked or len(picked) > 1 or dims != (len(numbers),):
+    numbers = producers.numbers(given)
+    shape = producers.producer(given)
+    if shape is not None and shape.kind == "ShapeOf":
+        # OpenVINO knows no numbers of it where one dimension is dynamic.
+        numbers = producers.dims(shape.inputs[0])
+    picked = producers.numbers(indices)
+    if not numbers or not picked or len(picked) > 1:
+        return None
+    if producers.dims(given) != (len(numbers),):
         return None
     index = picked[0]
-    is_there = isinstance(index, int) and -len(numbers) <= index < len(numbers)
-    return numbers[index] if isinstance(index, int) and is_there else None
+    if not isinstance(index, int):
+        return None
+    if index not in range(-len(numbers), len(numbers)):
+        return None
+    return numbers[index]
 
 
 def begins_with_row(

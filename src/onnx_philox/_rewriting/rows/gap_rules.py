@@ -5,8 +5,9 @@ In ONNX and in OpenVINO; see `rules.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
@@ -17,13 +18,43 @@ from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis, Moves
 
 Ends = tuple[int, int]
 """How many elements before a dimension's others, and how many behind them."""
-Cuts = Callable[[Step], Mapping[int, Ends | None]]
-"""How many elements an operator takes away, at least, at the ends of some dimensions.
-
-None of one whose order is another.
-"""
 Pads = Callable[[Step], Mapping[int, Ends] | None]
-"""How many it adds there; None where only a run knows."""
+"""How many an operator adds there; None where only a run knows."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a slice takes of a dimension; None is what only a run knows."""
+
+    start: Dimension
+    end: Dimension
+    step: int
+
+    def ends(self, size: Dimension) -> Ends | None:
+        """How many elements it takes away, at least, at the ends of a dimension of this size.
+
+        None where it does not take those between as they come.
+        """
+        if self.step != 1:
+            return None
+        start = self.start
+        end = self.end
+        if isinstance(size, int):
+            if isinstance(start, int) and start < 0:
+                start += size
+            if isinstance(end, int) and end >= 0:
+                end -= size
+        before = 0
+        if isinstance(start, int) and start > 0:
+            before = start
+        after = 0
+        if isinstance(end, int) and end < 0:
+            after = -end
+        return before, after
+
+
+Cuts = Callable[[Step], Mapping[int, Cut]]
+"""What an operator takes of some dimensions."""
 
 
 def scaled(rule: Rule) -> Rule:
@@ -42,10 +73,11 @@ def added(rule: Rule) -> Rule:
     """A sum of elements, which may be what says to a Softmax what it leaves out."""
 
     def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
-        moves = rule(step, output)
+        moves = list(rule(step, output))
         for index, each in enumerate(moves):
             if isinstance(each, ByAxis) and _is_mask(step, index, Use.IS_ADDED):
-                return [*moves[:index], replace(each, has_zeros=True), *moves[index + 1 :]]
+                moves[index] = replace(each, has_zeros=True)
+                break
         return moves
 
     return with_zeros
@@ -55,16 +87,14 @@ def summed(rule: Rule) -> Rule:
     """A sum of products, whose factors may be constants that have zeros."""
 
     def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
-        moves = rule(step, output)
+        moves = list(rule(step, output))
         there = [known for known in step.known if known is not None]
         if not any(known.rows in (Rows.PART, Rows.GAPS) for known in there):
             return moves
-        return [
-            replace(each, has_zeros=True)
-            if isinstance(each, ByAxis) and _is_mask(step, index, Use.WEIGHS)
-            else each
-            for index, each in enumerate(moves)
-        ]
+        for index, each in enumerate(moves):
+            if isinstance(each, ByAxis) and _is_mask(step, index, Use.WEIGHS):
+                moves[index] = replace(each, has_zeros=True)
+        return moves
 
     return with_zeros
 
@@ -72,9 +102,12 @@ def summed(rule: Rule) -> Rule:
 def _is_mask(step: Step, index: int, use: Use) -> bool:
     """Whether an input without rows may leave out some of what it meets, but not all."""
     known = step.known[index]
+    if known is None or not known.is_free:
+        return False
     dims = step.dims[index]
-    is_one = dims is not None and all(d == 1 for d in dims)
-    return known is not None and known.is_free and not is_one and step.masks(index, use)
+    if dims is not None and all(d == 1 for d in dims):
+        return False
+    return step.masks(index, use)
 
 
 def cumulated(axes: rules.Axes) -> Rule:
@@ -155,32 +188,40 @@ def cut_off(rule: Rule, cuts: Cuts) -> Rule:
         dims = step.made[output]
         if not before or dims is None or len(dims) != step.rank(0):
             return [data, *others]
+        sizes = step.dims[0] or ()
         made = dict(before)
-        for axis, ends in cuts(step).items():
-            if ends is None and axis in made:
+        for axis, cut in cuts(step).items():
+            if axis not in made:
+                continue
+            ends = cut.ends(sizes[axis])
+            if ends is None:
                 return [data, *others]
-            if ends is not None and axis in made:
-                made[axis] = _grown(made[axis], -ends[0], -ends[1])
+            start, end = ends
+            made[axis] = _grown(made[axis], -start, -end)
         return [_with_margins(data, made), *others]
 
     return with_margins
 
 
-def ends_cut(start: Dimension, end: Dimension, step: int, size: Dimension) -> Ends | None:
-    """How many elements a slice takes away at the ends of a dimension of this size, at least.
+def sliced(cuts: Cuts) -> Rule:
+    """A Slice."""
+    return cut_off(rules.sliced(lambda step: not_whole(step, cuts(step))), cuts)
 
-    None where it does not take those between as they come.
+
+def not_whole(step: Step, cuts: Mapping[int, Cut]) -> dict[int, bool]:
+    """The axes of which not all is taken, in order; and whether it is always the same.
+
+    Raises:
+        UnclearError: The shape is unknown.
     """
-    if step != 1:
-        return None
-    if isinstance(size, int):
-        if isinstance(start, int) and start < 0:
-            start += size
-        if isinstance(end, int) and end >= 0:
-            end -= size
-    before = start if isinstance(start, int) and start > 0 else 0
-    after = -end if isinstance(end, int) and end < 0 else 0
-    return before, after
+    dims = step.dims[0]
+    if dims is None:
+        raise step.shapeless(0)
+    found = {}
+    for axis, cut in cuts.items():
+        if not rules.is_whole(cut.start, cut.end, cut.step, dims[axis]):
+            found[axis] = isinstance(cut.start, int) and isinstance(cut.end, int)
+    return found
 
 
 def convolved(step: Step, output: int) -> Sequence[Moves | None]:
@@ -202,7 +243,9 @@ def with_gaps(rule: Rule, is_so: Callable[[Step], bool] = lambda _: True) -> Rul
 
     def gappy(step: Step, output: int) -> Sequence[Moves | None]:
         moves = rule(step, output)
-        return [_with_gaps(each) for each in moves] if is_so(step) else moves
+        if not is_so(step):
+            return moves
+        return [_with_gaps(each) for each in moves]
 
     return gappy
 
@@ -216,10 +259,13 @@ def is_sampled_outside(step: Step) -> bool:
 
 def ends_early(step: Step, lengths: int, time: int) -> bool:
     """Whether a recurrent layer may give zeros behind times that an input without rows says."""
-    known, dims = step.known[lengths], step.dims[0]
-    is_said = known is not None and known.is_free
-    all_times = None if dims is None else dims[time]
-    return is_said and (all_times is None or step.repeated(lengths) != all_times)
+    known = step.known[lengths]
+    if known is None or not known.is_free:
+        return False
+    dims = step.dims[0]
+    if dims is None or dims[time] is None:
+        return True
+    return step.repeated(lengths) != dims[time]
 
 
 def is_over_others(step: Step) -> bool:
@@ -237,7 +283,9 @@ def pooled(rule: Rule) -> Rule:
         if _pads_itself(step) and any(each != 1 for each in _of(step, "dilations", 1)):
             # ONNX Runtime pads as if there were no holes in a window.
             return [_with_gaps(data), *others]
-        return [_windowed(step, data, kernel) if kernel else data, *others]
+        if kernel:
+            data = _windowed(step, data, kernel)
+        return [data, *others]
 
     return with_margins
 
@@ -246,15 +294,16 @@ def _windowed(step: Step, data: Moves | None, kernel: Sequence[Dimension]) -> Mo
     """What windows take of an input: each needs an element of it that is not in its margins."""
     before = _margins(step.known[0])
     if before is None:
+        made = _margins_of_windows(step, {}, kernel)
         # The rows that it has beside others may have nothing there either.
-        return _with_gaps(data) if _margins_of_windows(step, {}, kernel) != {} else data
-    # A sum over all channels has some between the padded ones.
-    before = {
-        axis: margin
-        for axis, margin in before.items()
-        if not margin.is_around or data is None or data.of(InPlace(axis)) is not GONE
-    }
-    made = _margins_of_windows(step, before, kernel)
+        return data if made == {} else _with_gaps(data)
+    left = {}
+    for axis, margin in before.items():
+        is_summed = data is not None and data.of(InPlace(axis)) is GONE
+        # A sum over all channels has some between the padded ones.
+        if not (margin.is_around and is_summed):
+            left[axis] = margin
+    made = _margins_of_windows(step, left, kernel)
     return _with_gaps(data) if made is None else _with_margins(data, made)
 
 
@@ -264,34 +313,43 @@ def _margins_of_windows(
     kernel: Sequence[Dimension],
 ) -> dict[int, Margin] | None:
     """Those of the output, given those of the input; None where nobody knows."""
+    if any(axis < 2 for axis in before):
+        return None
     made: dict[int, Margin] = {}
     dims = step.dims[0] or ()
     starts, ends = _pads(step)
-    strides, dilations = _of(step, "strides", 1), _of(step, "dilations", 1)
+    strides = _of(step, "strides", 1)
+    dilations = _of(step, "dilations", 1)
     is_longer = step.number("ceil_mode", 0) != 0 or step.text("rounding_type") == "ceil"
-    if any(axis < 2 for axis in before):
-        return None
     for i, size in enumerate(kernel):
-        margin = before.get(i + 2) or Margin(i + 2, 0, 0)
-        if not isinstance(size, int) or strides[i] < 1:
+        axis = i + 2
+        stride = strides[i]
+        dilation = dilations[i]
+        margin = before.get(axis) or Margin(axis, 0, 0)
+        has_none = not margin.before and not margin.after
+        if not isinstance(size, int) or stride < 1:
             return None
         if _pads_itself(step):
             # It pads less than a window, in two halves: the element in the middle is none of them.
-            if margin.before or margin.after or (dilations[i] > 1 and size % 2 == 0):
+            has_middle = dilation == 1 or size % 2 == 1
+            if not (has_none and has_middle):
                 return None
             continue
-        before_all = margin.before + starts[i]
-        behind_all = margin.after + ends[i] + (strides[i] - 1 if is_longer else 0)
-        is_there = margin.is_around or (
-            not (margin.before or margin.after) and _is_positive(dims[i + 2])
-        )
-        if dilations[i] == 1 and is_there:
+        all_before = margin.before + starts[i]
+        all_behind = margin.after + ends[i]
+        if is_longer:
+            all_behind += stride - 1
+        is_there = margin.is_around or (has_none and _is_positive(dims[axis]))
+        if dilation == 1 and is_there:
             # Of a window without holes nothing is between elements that are there.
-            start, end = max(0, before_all - size + 1), max(0, behind_all - size + 1)
+            start = max(0, all_before - size + 1)
+            end = max(0, all_behind - size + 1)
         else:
-            start, end = _ends_of_windows(before_all, behind_all, size, dilations[i])
+            start, end = _ends_of_windows(all_before, all_behind, size, dilation)
         if start or end:
-            made[i + 2] = Margin(i + 2, -(-start // strides[i]), -(-end // strides[i]))
+            windows_before = math.ceil(start / stride)
+            windows_behind = math.ceil(end / stride)
+            made[axis] = Margin(axis, windows_before, windows_behind)
     return made
 
 
@@ -324,17 +382,22 @@ def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
     lengths = (step.dims[0] or ())[2:]
     sizes = zip(_kernel(step), strides, dilations, added, ends, lengths, strict=False)
     for kernel, stride, dilation, more, end, length in sizes:
-        # What one weight makes of all elements must reach to what the next one makes.
-        is_long = dilation == 1 or kernel == 1 or (isinstance(length, int) and length >= dilation)
-        is_wide = isinstance(kernel, int) and stride <= kernel and dilation == 1
-        is_dense = is_long if stride == 1 else is_wide
+        if stride == 1:
+            is_short = not isinstance(length, int) or length < dilation
+            # What one weight makes of all elements must reach to what the next one makes.
+            is_dense = dilation == 1 or kernel == 1 or not is_short
+        else:
+            is_wide = isinstance(kernel, int) and stride <= kernel
+            is_dense = dilation == 1 and is_wide
         if not is_dense or more > end:
             return [_with_gaps(data), *others]
     return [data, *others]
 
 
 def _with_gaps(moves: Moves | None) -> Moves | None:
-    return replace(moves, has_gaps=True) if isinstance(moves, ByAxis) else moves
+    if not isinstance(moves, ByAxis):
+        return moves
+    return replace(moves, has_gaps=True)
 
 
 def _with_margins(moves: Moves | None, margins: Mapping[int, Margin]) -> Moves | None:
@@ -345,8 +408,10 @@ def _with_margins(moves: Moves | None, margins: Mapping[int, Margin]) -> Moves |
 
 def _margins(known: Knowledge | None) -> dict[int, Margin] | None:
     """By their dimensions, the only parts of an input that may not depend on rows; else None."""
-    if known is None or known.rows is Rows.SURE:
-        return {} if known is not None else None
+    if known is None:
+        return None
+    if known.rows is Rows.SURE:
+        return {}
     return {each.axis: each for each in known.margins} or None
 
 
@@ -354,7 +419,8 @@ def _grown(margin: Margin, start: int, end: int) -> Margin:
     before = max(0, margin.before + start)
     after = max(0, margin.after + end)
     is_cut = start < 0 or end < 0
-    return replace(margin, before=before, after=after, is_around=margin.is_around and not is_cut)
+    is_around = margin.is_around and not is_cut
+    return replace(margin, before=before, after=after, is_around=is_around)
 
 
 def _is_positive(dimension: Dimension) -> bool:

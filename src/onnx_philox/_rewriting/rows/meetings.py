@@ -159,10 +159,14 @@ def _is_sum_of_lines(parts: Sequence[Part]) -> bool:
 def _sums_lines(part: Part) -> bool:
     """Whether it is over lines of this input."""
     margins = part.known.margins
-    if margins and all(each.is_around for each in margins):
-        if all(part.moves.of(InPlace(each.axis)) is GONE for each in margins):
-            return True
-    return any(part.moves.of(InPlace(axis)) is GONE for axis in part.known.lines)
+    are_around = bool(margins) and all(each.is_around for each in margins)
+    if are_around and all(_is_gone(part, each.axis) for each in margins):
+        return True
+    return any(_is_gone(part, axis) for axis in part.known.lines)
+
+
+def _is_gone(part: Part, axis: int) -> bool:
+    return part.moves.of(InPlace(axis)) is GONE
 
 
 def _may_leave_out(part: Part) -> bool:
@@ -201,8 +205,9 @@ def _margins_kept(part: Part, made: Dimensions | None) -> frozenset[Margin]:
     """Those of an input, as the output has them."""
     moves = part.moves
     if isinstance(moves, InOrder):
-        is_kept = all(moves.keeps(each.axis) for each in part.known.margins)
-        return part.known.margins if is_kept else frozenset()
+        if not all(moves.keeps(each.axis) for each in part.known.margins):
+            return frozenset()
+        return part.known.margins
     if not isinstance(moves, ByAxis):
         return frozenset()
     if moves.margins is not None:
@@ -223,9 +228,10 @@ def _margins_kept(part: Part, made: Dimensions | None) -> frozenset[Margin]:
 
 def is_masked(parts: Sequence[Part], meeting: Meeting) -> bool:
     """Whether some elements of the output may be zeros for all rows, or a Softmax may make them."""
-    if any(isinstance(part.moves, ByAxis) and part.moves.has_gaps for part in parts):
+    by_axis = [part.moves for part in parts if isinstance(part.moves, ByAxis)]
+    if any(moves.has_gaps for moves in by_axis):
         return True
-    if any(isinstance(part.moves, ByAxis) and part.moves.has_zeros for part in parts):
+    if any(moves.has_zeros for moves in by_axis):
         return meeting is Meeting.ELEMENTWISE
     if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
         return False

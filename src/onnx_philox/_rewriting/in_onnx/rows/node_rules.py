@@ -6,7 +6,7 @@ And where an operator says its axes: in an attribute or in an input, by its vers
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import gap_rules, rules
@@ -56,26 +56,20 @@ def new_axes(step: Step) -> Sequence[int]:
     return step.said(1, "axes") if said is None else said
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """What a Slice takes of a dimension."""
-
-    start: Dimension
-    end: Dimension
-    step: int
-
-
-def _cuts(step: Step) -> dict[int, _Cut]:
+def cuts(step: Step) -> dict[int, gap_rules.Cut]:
     """What a Slice takes, by axes; some starts and ends may be unknown."""
     starts: Sequence[Dimension]
     ends: Sequence[Dimension]
     if step.opset < 10:
-        starts, ends = step.ints("starts") or (), step.ints("ends") or ()
-        axes, steps = step.ints("axes"), None
+        starts = step.ints("starts") or ()
+        ends = step.ints("ends") or ()
+        axes = step.ints("axes")
+        steps = None
     else:
+        starts = step.numbers(1) or ()
+        ends = step.numbers(2) or ()
         axes = step.said(3, "axes") if step.has(3) else None
         steps = step.said(4, "steps") if step.has(4) else None
-        starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     if step.dims[0] is None:
         raise step.shapeless(0)
     if axes is None:
@@ -85,27 +79,8 @@ def _cuts(step: Step) -> dict[int, _Cut]:
         start = starts[i] if i < len(starts) else None
         end = ends[i] if i < len(ends) else None
         by = 1 if steps is None else steps[i]
-        found[rules.axis_of(step, axis)] = _Cut(start, end, by)
+        found[rules.axis_of(step, axis)] = gap_rules.Cut(start, end, by)
     return found
-
-
-def cuts(step: Step) -> dict[int, bool]:
-    """The axes of which a Slice does not take all, in order; and whether always the same."""
-    dims = step.dims[0] or ()
-    return {
-        axis: isinstance(cut.start, int) and isinstance(cut.end, int)
-        for axis, cut in _cuts(step).items()
-        if not rules.is_whole(cut.start, cut.end, cut.step, dims[axis])
-    }
-
-
-def ends_cut(step: Step) -> dict[int, gap_rules.Ends | None]:
-    """How many elements a Slice takes away at the ends, at least."""
-    dims = step.dims[0] or ()
-    return {
-        axis: gap_rules.ends_cut(cut.start, cut.end, cut.step, dims[axis])
-        for axis, cut in _cuts(step).items()
-    }
 
 
 def _pads(step: Step) -> dict[int, tuple[Dimension, Dimension]]:
@@ -305,9 +280,7 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
         lengths = 0
     time = 1 if is_batch_first else 0
     looks = () if output else [time]
-    has_gaps = (
-        not output and step.has(4) and gap_rules.ends_early(step, 4, 1 if is_batch_first else 0)
-    )
+    has_gaps = not output and step.has(4) and gap_rules.ends_early(step, 4, time)
     moves: list[Moves | None] = [ByAxis(data, looks, has_gaps=has_gaps), None, None, None]
     moves.append(ByAxis([lengths]))
     # The features of a state are looked along.

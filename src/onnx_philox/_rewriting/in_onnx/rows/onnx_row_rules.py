@@ -71,7 +71,7 @@ RULES: dict[str, Rule] = {
     **_named("Flatten Reshape", rules.in_order),
     "Squeeze": rules.squeezed(node_rules.axes_or_none),
     "Unsqueeze": rules.unsqueezed(node_rules.new_axes),
-    "Slice": gap_rules.cut_off(rules.sliced(node_rules.cuts), node_rules.ends_cut),
+    "Slice": gap_rules.sliced(node_rules.cuts),
     "Pad": gap_rules.padded(node_rules.padded_axes, "mode", node_rules.pads),
     "Tile": rules.tiled(node_rules.repeats),
     "CenterCropPad": gap_rules.with_gaps(rules.cut(node_rules.cropped_axes)),
