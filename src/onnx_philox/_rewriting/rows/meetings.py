@@ -70,22 +70,28 @@ BROADCAST = (Meeting.ELEMENTWISE, Meeting.CHOICE)
 
 def rows_of(parts: Sequence[Part], meeting: Meeting) -> Rows:
     """Whether the output depends on rows of the inputs."""
-    rows = _rows_of_made(list(map(_as_read, parts)), meeting)
-    # They may say what is in a gap, or which rows have one.
+    read = [_as_read(part) for part in parts]
+    rows = _rows_of_made(read, meeting)
     is_by_place = any(part.known.is_by_place for part in parts)
-    return Rows.PART if rows is Rows.GAPS and is_by_place else rows
+    if rows is Rows.GAPS and is_by_place:
+        # They may say what is in a gap, or which rows have one.
+        return Rows.PART
+    return rows
 
 
 def _as_read(part: Part) -> Part:
     """An input, with what is known of those of its elements of which an output is made."""
-    known, moves = part.known, part.moves
-    if known.rows is Rows.GAPS and not all(_keeps_alone(moves, place) for place in known.places):
+    known = part.known
+    moves = part.moves
+    are_alone = all(_keeps_alone(moves, place) for place in known.places)
+    if known.rows is Rows.GAPS and not are_alone:
         # As a sum along the batch, of which a gap holds the number of rows.
         known = replace(known, rows=Rows.PART)
     if not isinstance(moves, ByAxis):
         return replace(part, known=known)
     if moves.margins is not None:
-        known = replace(known, rows=Rows.GAPS if moves.margins else Rows.SURE)
+        rows = Rows.GAPS if moves.margins else Rows.SURE
+        known = replace(known, rows=rows)
     elif moves.has_gaps or moves.may_say_nothing:
         is_by_number = any(map(moves.asks_where, known.places))
         most = Rows.PART if is_by_number else Rows.GAPS
@@ -96,8 +102,9 @@ def _as_read(part: Part) -> Part:
 
 def _keeps_alone(moves: Moves, place: InPlace) -> bool:
     """Whether what becomes of a row's elements does not depend on how many rows there are."""
-    is_in_place = isinstance(moves.of(place), InPlace)
-    return is_in_place and not moves.looks_along(place) and not moves.asks_where(place)
+    if not isinstance(moves.of(place), InPlace):
+        return False
+    return not moves.looks_along(place) and not moves.asks_where(place)
 
 
 def _rows_of_made(parts: Sequence[Part], meeting: Meeting) -> Rows:
