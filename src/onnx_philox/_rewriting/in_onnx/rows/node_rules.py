@@ -271,14 +271,23 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
     is_batch_first = step.number("layout", 0) == 1
     # Lengths may end a row before its last time.
     times = MOVED if step.has(4) else GONE
-    data: list[int | Fate] = [0, 2, GONE] if not output else [times, 1, GONE]
-    state: list[int | Fate] = [1, 2, 3] if not output else [0, 1, 2]
-    lengths = 2 if not output else 1
+    data: list[int | Fate]
+    state: list[int | Fate]
     if is_batch_first:
-        data = [0, 1, GONE] if not output else [0, times, GONE]
-        state = [0, 2, 3] if not output else [0, 1, 2]
+        time = 1
         lengths = 0
-    time = 1 if is_batch_first else 0
+        data = [0, times, GONE] if output else [0, 1, GONE]
+        state = [0, 1, 2] if output else [0, 2, 3]
+    elif output:
+        time = 0
+        lengths = 1
+        data = [times, 1, GONE]
+        state = [0, 1, 2]
+    else:
+        time = 0
+        lengths = 2
+        data = [0, 2, GONE]
+        state = [1, 2, 3]
     looks = () if output else [time]
     has_gaps = not output and step.has(4) and gap_rules.ends_early(step, 4, time)
     moves: list[Moves | None] = [ByAxis(data, looks, has_gaps=has_gaps), None, None, None]
@@ -309,8 +318,14 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
     is_by_index = step.number("is_causal", 0) != 0 or windows != (-1, -1)
     # A mask, or how many there are, may keep a query from some keys.
     keys = MOVED if is_by_index or step.has(3) or step.has(6) else GONE
-    key: list[int | Fate] = [0, keys, MOVED] if is_flat else [0, MOVED, keys, GONE]
-    value: list[int | Fate] = [0, keys, MOVED] if is_flat else [0, MOVED, keys, 3]
+    key: list[int | Fate]
+    value: list[int | Fate]
+    if is_flat:
+        key = [0, keys, MOVED]
+        value = [0, keys, MOVED]
+    else:
+        key = [0, MOVED, keys, GONE]
+        value = [0, MOVED, keys, 3]
     for index, to in ((1, key), (2, value)):
         known = step.known[index]
         # What has no batch has other heads for other heads of the queries, however many they share.
