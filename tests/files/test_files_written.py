@@ -325,7 +325,9 @@ def in_place_of_an_interruption(error):
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("half"), ImportError("half"), OSError(5, "half", "x")]
+    "error",
+    [ValueError("half"), ImportError("half"), OSError(5, "half", "x")],
+    ids=["ValueError", "ImportError", "OSError"],
 )
 @pytest.mark.parametrize(
     ("owner", "name", "command"),
@@ -337,7 +339,7 @@ def in_place_of_an_interruption(error):
         (compare, "compare", "compare"),
         (inspect, "inspect", "inspect"),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=["run-look", "run-load", "run-run", "rewrite", "compare", "inspect"],
 )
 def test_an_error_that_an_interruption_led_to_is_an_interruption(
     tmp_path, monkeypatch, owner, name, command, error

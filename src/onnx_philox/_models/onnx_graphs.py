@@ -86,6 +86,7 @@ def walk(
     for node in graph:
         yield node, owners
         if not node.attributes.data:
+            # Most nodes have none, and to ask `subgraphs` takes longer than the rest of a walk.
             continue
         for name, subgraph in subgraphs(node):
             owner = Owner(node, name, subgraph)
@@ -96,9 +97,8 @@ def graphs(model: ir.Model) -> Iterator[ir.Graph]:
     """The graph of a model and all graphs in it, but those of functions."""
     yield model.graph
     for node, _ in walk(model.graph):
-        if node.attributes.data:
-            for _, graph in subgraphs(node):
-                yield graph
+        for _, graph in subgraphs(node):
+            yield graph
 
 
 def values(graph: ir.Graph) -> Iterator[ir.Value]:
