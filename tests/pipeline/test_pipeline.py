@@ -353,6 +353,12 @@ def test_a_working_directory_that_was_deleted_is_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_is_handled_after_pipelines_of_openvino_were_closed() -> None:
+    program = Path(__file__).with_name("signal_after_closing.py")
+    assert child.forked(program).stdout == "handled 15\n"
+
+
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_copied_or_pickled_pipeline_draws_the_same(tmp_path: Path, runtime: str) -> None:
     onnx.save(STANDARD, tmp_path / "model.onnx")

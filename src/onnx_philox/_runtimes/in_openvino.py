@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -110,7 +111,7 @@ class OpenvinoModel(models.LoadedModel):
             states = given.model.create_infer_request().query_state()
             initial = None
             if states:
-                initial = Initial.of_source(new_core(AUTO), served.model, states)
+                initial = Initial.of_source(core_for(AUTO), served.model, states)
             carrying = _carrying(served, served.model)
             return cls(given.model, served.graph, initial, carrying, served.model)
         config = options.config or {}
@@ -120,7 +121,7 @@ class OpenvinoModel(models.LoadedModel):
         if given.is_file:
             _ = asked.path
         if served is None:
-            core = new_core(options.backend)
+            core = core_for(options.backend)
             initial = None
             graph = None if given.of_openvino else _check(given, precision)
             model = asked.read
@@ -129,7 +130,7 @@ class OpenvinoModel(models.LoadedModel):
             _check_standard(given, openvino_graphs.metadata(model, STANDARD), precision)
         else:
             _check_standard(given, served.standard, precision)
-            core = new_core(options.backend)
+            core = core_for(options.backend)
             graph = served.graph
             model = served.model
             if not given.of_openvino:
@@ -197,11 +198,24 @@ class OpenvinoModel(models.LoadedModel):
         return None
 
 
-def new_core(backend: str) -> ov.Core:
-    """A core that knows our operators."""
+_CORES: dict[str, ov.Core] = {}
+_MAKING_CORE = threading.Lock()
+
+
+def core_for(backend: str) -> ov.Core:
+    """The core that knows our operators, one for all models of a backend.
+
+    It lives as long as the process. OpenVINO's CPU plugin gives the thread that loads it a stack
+    for signals; where cores go in the order in which they were made, the thread is left one that is
+    no longer mapped, and the next signal that Python handles ends the process
+    (`findings/openvino_signal_stack.sh`).
+    """
     from onnx_philox.openvino import register
 
-    return register(ov.Core(), backend=backend)
+    with _MAKING_CORE:
+        if backend not in _CORES:
+            _CORES[backend] = register(ov.Core(), backend=backend)
+        return _CORES[backend]
 
 
 _DIRICHLET = "aten::_sample_dirichlet"
