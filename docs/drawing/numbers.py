@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from drawing.canvas import ROOT, WIDTH, canvas, plot
 
@@ -38,10 +38,36 @@ PEERS = {
         ("MKL, Philox4x32", "generate float32", "MKL Philox4x32", "2^24 w"),
     ],
 }
+AROUND_KERNELS = {
+    "torch, generate": [
+        ("permutation of 10⁴", "RandomPermutation of 10,000, torch.randperm"),
+        (
+            "10³ samples of 10³ classes",
+            "RandomCategorical, 1,000 samples of 1,000, torch.multinomial",
+        ),
+        (
+            "token, top 50 of 32,000",
+            "RandomToken, top_k 50 of 32,000, torch's topk, softmax, multinomial",
+        ),
+        ("token of 32,000", "RandomToken, plain, of 32,000, torch's softmax, multinomial"),
+    ],
+}
+"""Rows of the table of `around_the_kernels.py`, which has ratios alone."""
 
 
-def speed_rows() -> Iterator[tuple[str, str, float, str, str]]:
-    """Of each bar: group, label, how many times as fast, ours, theirs; one thread."""
+class Bar(NamedTuple):
+    """One bar of the picture of speed."""
+
+    group: str
+    label: str
+    ratio: float
+    """How many times as fast, on one thread."""
+    times: str
+    """Ours and theirs; empty where the table has the ratio alone."""
+
+
+def speed_rows() -> Iterator[Bar]:
+    """The bars, from the tables of the page."""
     table = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in BENCHMARKS.read_text().splitlines()
@@ -50,15 +76,19 @@ def speed_rows() -> Iterator[tuple[str, str, float, str, str]]:
     for group, bars in PEERS.items():
         for label, what, against, size in bars:
             (row,) = (r for r in table if r[:4] == [what, against, "1", size])
-            yield group, label, float(row[6]), row[4], row[5]
+            yield Bar(group, label, float(row[6]), f"{row[4]} : {row[5]}")
+    for group, named in AROUND_KERNELS.items():
+        for label, what in named:
+            (row,) = (r for r in table if r[0] == what)
+            yield Bar(group, label, float(row[3]), "")
 
 
-def draw_speed(rows: list[tuple[str, str, float, str, str]], palette: SimpleNamespace) -> Figure:
+def draw_speed(rows: list[Bar], palette: SimpleNamespace) -> Figure:
     """Bars of ratios, on a logarithmic axis, with the line at 1."""
     import math
 
     step, first = 23, 82
-    groups = len({row[0] for row in rows})
+    groups = len({row.group for row in rows})
     height = first + step * len(rows) + 34 * groups + 24
     figure, page = canvas(height, palette)
     page.text(
@@ -92,7 +122,7 @@ def draw_speed(rows: list[tuple[str, str, float, str, str]], palette: SimpleName
         )
     page.plot([x(1)] * 2, [64, height - 40], color=palette.muted, linewidth=1.4, zorder=3)
     y, group = first - 20.0, ""
-    for name, label, ratio, ours, theirs in rows:
+    for name, label, ratio, times in rows:
         if name != group:
             group = name
             y += 18
@@ -115,7 +145,7 @@ def draw_speed(rows: list[tuple[str, str, float, str, str]], palette: SimpleName
         page.text(
             WIDTH - 18,
             y,
-            f"{ours} : {theirs}",
+            times,
             color=palette.muted,
             fontsize=11,
             ha="right",
