@@ -174,6 +174,41 @@ CALLS = [
         "TypeError: seeds[1] must be an integer from 0 to ...: got True. Pass",
     ),
     (
+        lambda of: of.rows(FEED, seeds=[1, np.True_]),
+        "TypeError: Pipeline: seeds[1] must be an integer from 0 to 2^64-1: got ...True..."
+        "Pass an int in that range.",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=(2**64, 1)),
+        "Pipeline: seeds[0] must be an integer from 0 to 2^64-1: got "
+        "18446744073709551616. Pass an int in that range.",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=[1, 1.0]),
+        "TypeError: Pipeline: seeds[1] must be an integer from 0 to 2^64-1: got 1.0. Pass an int "
+        "in that range.",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=[1, np.int64(-1)]),
+        "Pipeline: seeds[1] must be an integer from 0 to 2^64-1: got -1. Pass an int in that "
+        "range.",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=[*range(299), -1]),
+        "Pipeline: seeds[299] must be an integer from 0 to 2^64-1: got -1. Pass an int in that "
+        "range.",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=[]),
+        "Pipeline: the number of rows of 'x' must be 0, one for each seed or state: got 2. Feed a "
+        "row for each seed or state.",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=(seed for seed in (1, 2))),
+        "TypeError: Pipeline: seeds must be an integer from 0 to 2^64-1, or a list of such "
+        "integers: got <generator object",
+    ),
+    (
         lambda of: of.rows({"x": X[:1]}, seeds=np.array([True])),
         "TypeError: seeds[0] must be an integer from ...True",
     ),

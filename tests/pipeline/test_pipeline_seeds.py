@@ -60,6 +60,31 @@ def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> 
         assert (none.seed, none["y"].shape) == expected
 
 
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FORMS = {
+    "a list": [0, 7, 2**64 - 1],
+    "a tuple": (2**63, 2**32, 5),
+    "a list of NumPy's integers": [np.uint64(2**64 - 1), 5, np.int8(3)],
+    "a range": range(5, 8),
+    "as many as are packed at once": list(range(2**63, 2**63 + 256)),
+    "one more": list(range(2**63, 2**63 + 257)),
+    "300": list(range(300)),
+} | {f"an array of {dtype}": np.array([3, 1, 2], dtype) for dtype in INTEGERS}
+
+
+@pytest.mark.parametrize("seeds", FORMS.values(), ids=FORMS)
+def test_seeds_in_any_form_are_the_states_of_these_seeds(rows: Pipeline, seeds: Any) -> None:
+    answer = rows(batch(len(seeds)), seeds=seeds)
+    assert answer.seed == tuple(map(int, seeds))
+    assert {type(seed) for seed in answer.seed} == {int}
+    generator = rows.streams.generator
+    expected = [generator.of_seed("test", int(seed)) for seed in seeds]
+    assert_same_bits(answer.state, np.array(expected))
+    assert_same_bits(answer["y"], rows(batch(len(seeds)), state=expected)["y"])
+    # They are the user's, and may be written to.
+    answer.state[:] = 0
+
+
 def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.MonkeyPatch) -> None:
     # The largest that it can give.
     monkeypatch.setattr("secrets.randbits", lambda bits: 2**bits - 1)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -29,6 +31,7 @@ class GeneratorState(Protocol):
 
 
 _new = object.__new__
+_WORD = np.dtype(np.uint32)
 _COUNTER_BITS = 128
 _KEY_BITS = 64
 _RUN_BITS = 32
@@ -369,6 +372,26 @@ def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
     pairs = np.zeros((len(seeds), STATE_WORDS // 2), np.uint64)
     pairs[:, 2] = seeds
     return pairs.view(np.uint32)
+
+
+def words_of_few_seeds(seeds: Sequence[int]) -> NDArray[np.uint32] | None:
+    """The same of a short list of Python's integers, packed in one step.
+
+    None if one of them is out of its range.
+    """
+    count = len(seeds)
+    words = np.empty((count, STATE_WORDS), _WORD)
+    try:
+        _form_of_states(count).pack_into(words.data, 0, *seeds)
+    except struct.error:
+        return None
+    return words
+
+
+@lru_cache
+def _form_of_states(count: int) -> struct.Struct:
+    """So many states in memory, each a counter of 0 and a seed as the key."""
+    return struct.Struct("=" + "16xQ" * count)
 
 
 def run_words(owner: str, seed: int, run: int = 0) -> NDArray[np.uint32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,7 +159,7 @@ def integers_of(
     limit = 2**bits
     if type(given) is int:
         return _one_integer(owner, name, given, limit)
-    if _are_few_within(given, limit):
+    if are_few_integers(given) and min(given) >= 0 and max(given) < limit:
         return np.array(given, np.uint64)
     array = _integer_array(owner, name, given)
     if array is None:
@@ -188,18 +188,14 @@ def integers_of(
     return array
 
 
-def _are_few_within(given: Any, limit: int) -> bool:
-    """Whether it is a short list of Python's integers from 0 to below a limit.
+def are_few_integers(given: Any) -> TypeGuard[Sequence[int]]:
+    """Whether it is a short list of Python's integers, not an empty one.
 
     A service gives such seeds in each call, and NumPy takes longer to look at few of them.
     """
     if type(given) not in (list, tuple) or len(given) > _FEW:
         return False
-    if set(map(type, given)) != {int}:
-        return False
-    least: int = min(given)
-    largest: int = max(given)
-    return least >= 0 and largest < limit
+    return set(map(type, given)) == {int}
 
 
 def _is_of_bits(array: NDArray[Any], bits: int) -> bool:

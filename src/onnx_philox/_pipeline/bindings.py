@@ -13,7 +13,8 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract import given_arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._pipeline.engine import Engine, EngineRun
-from onnx_philox._pipeline.fed_inputs import refuse_state
+from onnx_philox._pipeline.fed_inputs import Feed, refuse_state
+from onnx_philox._pipeline.variables import Variables
 
 _NAME = "Pipeline"
 
@@ -29,15 +30,31 @@ class _Bound:
 
 
 class BindingEngine(Engine):
-    """A session, which also runs an `onnxruntime.IOBinding` of all other inputs and outputs."""
+    """A session, which also runs an `onnxruntime.IOBinding` of all other inputs and outputs.
 
-    bindings = (onnxruntime.IOBinding,)
+    Where a feed is expected, it takes such a binding, too.
+    """
+
     # The key is the user's binding, which no two threads may use at once. Pipelines of one session
     # share it, so that each knows the memory that another has bound.
     _bound: ClassVar[WeakKeyDictionary[onnxruntime.IOBinding, _Bound]] = WeakKeyDictionary()
 
-    def run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> EngineRun:
-        """Binds the state and the next state, and runs; the outputs stay where they are bound."""
+    def rows_of(self, feed: Feed) -> int | None:
+        """As of any feed; a binding shows its inputs as far as ONNX Runtime tells them."""
+        if not isinstance(feed, onnxruntime.IOBinding):
+            return super().rows_of(feed)
+        if self._rows is None:
+            return None
+        return self._rows.of(given_arrays.shown_inputs(feed))
+
+    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
+        """As with any feed; the outputs of a binding stay where they are bound."""
+        if isinstance(feed, onnxruntime.IOBinding):
+            return self._run_bound(feed, state)
+        return super().run(feed, state, variables)
+
+    def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> EngineRun:
+        """Binds the state and the next state, and runs."""
         # Each time, since the user may have bound other memory.
         given_arrays.check_bound(_NAME, binding)
         bound = self._bound.get(binding)
@@ -55,7 +72,7 @@ class BindingEngine(Engine):
         except Exception as error:
             _runtime_errors.raise_refusal(error)
             raise
-        return EngineRun({}, bound.after.reshape(state.shape).copy(), None)
+        return EngineRun({}, bound.after.reshape(state.shape).copy(), None, None)
 
     def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:
         """Refuses memory of the user's for a state, which the pipeline would not use."""

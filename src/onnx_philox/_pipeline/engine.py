@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors
-from onnx_philox._contract import given_arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
@@ -18,7 +18,7 @@ from onnx_philox._pipeline.fed_inputs import Feed, Inputs, RowCount, check_mappi
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
-from onnx_philox._runtimes.stated_model import NotAStateError, StatedModel, StatedRun
+from onnx_philox._runtimes.stated_model import NotAStateError, StatedModel
 
 Outputs = dict[str, Any]
 
@@ -32,25 +32,29 @@ class EngineRun(NamedTuple):
     """The next state."""
     variables: Variables
     """What the model's own variables hold then."""
+    fed: dict[str, Any] | None
+    """The inputs that it ran with, beside the state; None of a binding, whose memory is the user's.
+    """
 
 
 class Engine:
     """A model in a runtime; any number of threads may run it at once."""
 
-    bindings: ClassVar[tuple[type, ...]] = ()
-    """What it runs besides feeds: inputs and outputs that are bound to memory of the user's."""
-
     def __init__(self, model: LoadedModel, streams: Streams, stamp: object) -> None:
         self.streams = streams
+        self.generator = streams.generator
+        """Asked once, since every call needs it."""
         self.model = model
         self.opened_from: Any = None
         """What a pipeline of a path or of bytes was asked for (`opening.Wanted`)."""
         self.device = ""
         """The device that a user named, if one did."""
+        self.reference = weakref.ref(self)
+        """For results, which do not keep the engine."""
         self.stamp = stamp
         """What its files were when they were read."""
         (state,) = (port for port in model.inputs if port.name == streams.state)
-        self._stated = StatedModel(model, state, streams.next_state, is_apart=True)
+        self._stated = StatedModel(model, state, streams.next_state)
         next_index = self._stated.next_index
         self._outputs = {i: name for i, name in enumerate(model.outputs) if i != next_index}
         ports = [_checkable(port) for port in model.inputs if port is not state]
@@ -71,19 +75,13 @@ class Engine:
     def rows_of(self, feed: Feed) -> int | None:
         """How many rows a feed has; None if it does not show it, or the model has one state.
 
-        A binding shows its inputs as far as ONNX Runtime tells them.
-
         Raises:
             TypeError: The feed is no mapping.
             ValueError: Inputs that carry the batch differ in their rows, or one is of another rank.
         """
-        is_bound = isinstance(feed, self.bindings)
-        if not is_bound:
-            check_mapping(feed)
+        check_mapping(feed)
         if self._rows is None:
             return None
-        if is_bound:
-            feed = given_arrays.shown_inputs(feed)
         return self._rows.of(feed)
 
     def check_rows(self, owner: str, feed: Feed, state: NDArray[np.uint32]) -> None:
@@ -107,33 +105,35 @@ class Engine:
                 of another type.
             ValueError: An input is missing or unknown, or of another shape.
         """
-        if isinstance(feed, self.bindings):
-            return self.run_bound(feed, state)
-        ran = self.stated_run(feed, state, variables)
-        assert ran.after is not None
-        outputs = {name: ran.values[i] for i, name in self._outputs.items()}
-        return EngineRun(outputs, ran.after, ran.variables)
-
-    def run_bound(self, binding: Any, state: NDArray[np.uint32]) -> EngineRun:
-        """The same with inputs and outputs that are bound, where `bindings` names such a type."""
-        raise NotImplementedError
-
-    def stated_run(
-        self,
-        feed: Feed,
-        state: NDArray[np.uint32],
-        variables: Variables = None,
-    ) -> StatedRun:
-        """The same, with all outputs of the model in their order."""
         inputs = self._inputs.of(feed)
+        values, after, then = self._run(inputs, state, variables)
+        outputs = {name: values[i] for i, name in self._outputs.items()}
+        return EngineRun(outputs, after, then, inputs)
+
+    def values_of(self, feed: Feed, state: NDArray[np.uint32]) -> Sequence[Any]:
+        """All outputs of such a run in their order, the next state among them."""
+        values, _, _ = self._run(self._inputs.of(feed), state, None)
+        return values
+
+    def _run(
+        self,
+        inputs: Mapping[str, Any],
+        state: NDArray[np.uint32],
+        variables: Variables,
+    ) -> tuple[Sequence[Any], NDArray[np.uint32], Variables]:
+        """All outputs, the next state, and what the model's own variables hold then."""
         try:
-            return self._stated.run(inputs, state, variables)
+            fed = self._stated.with_state(inputs, state)
+            values, then = self.model.values_from(fed, variables)
+            after = self._stated.next_state(values, state)
         except NotAStateError as error:
             raise ValueError(f"Pipeline: {error}") from error
         except Exception as error:
             self._inputs.check_shapes(inputs)
             _runtime_errors.raise_of_feed("Pipeline", self.model.runtime, error)
             raise
+        assert after is not None
+        return values, after, then
 
     def arrays_of(self, feed: Feed) -> dict[str, NDArray[Any]]:
         """The inputs that a feed holds, as arrays."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import feeds, given_arrays
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._runtimes.first_state import carriers, rows_in
+from onnx_philox._runtimes.first_state import carriers, rows_along
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
 
@@ -191,36 +191,36 @@ class RowCount:
         by_name = feed
         if self._aliases:
             by_name = {self._aliases.get(name, name): value for name, value in feed.items()}
-
-        def shape_of(port: Port) -> tuple[int, ...] | None:
+        first = ""
+        rows = None
+        for port, axis in self._carriers:
             shape = _shape_of(port.name, by_name.get(port.name))
-            if shape is not None and len(shape) != len(port.shape or ()):
+            if shape is None:
+                continue
+            if len(shape) != port.rank:
                 feeds.refuse_shape(_NAME, port.name, str([*shape]), port.shape_name)
-            return shape
-
-        found: tuple[str, int] | None = None
-        for port, axis, rows in rows_in(self._carriers, shape_of):
-            if found is None:
-                found = port.name, rows
-            elif rows != found[1]:
+            of_port = rows_along(axis, shape)
+            if rows is None:
+                first = port.name
+                rows = of_port
+            elif of_port is not None and of_port != rows:
                 what = f"{port.name!r}"
                 if axis:
                     what = f"dimension {axis} of {what}"
-                allowed = f"{found[1]}, as that of {found[0]!r} is"
+                allowed = f"{rows}, as that of {first!r} is"
                 remedy = "Feed all of them with a row for each seed or state."
-                refuse(_NAME, f"the number of rows of {what}", rows, allowed, remedy)
-        if found is None:
-            return None
-        return found[1]
+                refuse(_NAME, f"the number of rows of {what}", of_port, allowed, remedy)
+        return rows
 
 
 def _shape_of(name: str, value: Any) -> tuple[int, ...] | None:
     """The shape of an array, of lists, or of a runtime's own value; None if it has none."""
+    if type(value) is np.ndarray:
+        array_shape: tuple[int, ...] = value.shape
+        return array_shape
     if value is None:
         return None
     shape = getattr(value, "shape", None)
-    if type(value) is np.ndarray:
-        return tuple(value.shape)
     if callable(shape):
         # An `onnxruntime.OrtValue`.
         shape = shape()

@@ -20,7 +20,6 @@ from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.fed_inputs import Feed
-from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Draws, Inverted, PerRow
@@ -212,19 +211,21 @@ class Pipeline:
             ValueError: A seed is out of its range, there are not as many as rows, `state` is no
                 state, or an input is missing, unknown or of another shape.
         """
+        engine = self._engine
         if state is None:
-            rows = self._rows(_NAME, feed) if self.is_per_row and seeds is None else None
-            begun, words = self._start(_NAME, seed, seeds, rows)
+            rows = None
+            if seeds is None and engine.streams.batch is not None:
+                rows = self._rows(_NAME, feed)
+            begun, words = self._start(engine, _NAME, seed, seeds, rows)
         else:
             if not (seed is None and seeds is None):
                 refuse(_NAME, "state", "both", "given without a seed", "Leave one of them out.")
-            if held := self._engine.model.variables:
+            if held := engine.model.variables:
                 allowed = f"left out for a model with variables of its own ({', '.join(held)})"
                 remedy = "Pass a seed; a request's checkpoint goes on with the variables, too."
                 refuse(_NAME, "state", "one", allowed, remedy)
             begun = None
             words = self._words(_NAME, state)
-        engine = self._engine
         engine.check_rows(_NAME, feed, words)
         return _ran(engine, feed, begun, words)
 
@@ -291,8 +292,9 @@ class Pipeline:
             if seeds is not None:
                 allowed = "given without seeds, which are one for each row"
                 refuse(_REQUEST, "rows", "both", allowed, "Leave rows out.")
-        begun, words = self._start(_REQUEST, seed, seeds, rows)
-        return Request(self._engine, words, begun)
+        engine = self._engine
+        begun, words = self._start(engine, _REQUEST, seed, seeds, rows)
+        return Request(engine, words, begun)
 
     def map(
         self,
@@ -328,13 +330,14 @@ class Pipeline:
         """
         if not self.is_per_row:
             self._refuse_rows(_MAP)
+        generator = self._engine.generator
         if seeds is not None:
             if seed is not None or first_row or run:
                 given = "seed, first_row or run beside them"
                 refuse(_MAP, "seeds", given, "given alone", "Leave the others out.")
-            seeds = request.checked_seeds(_MAP, self.streams, seeds)
-        elif not self.streams.generator.is_counter_based:
-            first_state.refuse_one_seed(self.streams.generator, _MAP, seed)
+            seeds = request.checked_seeds(_MAP, generator, seeds)
+        elif not generator.is_counter_based:
+            first_state.refuse_one_seed(generator, _MAP, seed)
         else:
             seed = integer(_MAP, "seed", seed, 2**64)
         first_row = integer(_MAP, "first_row", first_row, 2**32)
@@ -377,7 +380,7 @@ class Pipeline:
             row = row + self._rows(_MAP, feed)
             if row > len(seeds):
                 break
-            start = request.of_seeds(_MAP, self.streams, seeds[first:row])
+            start = request.of_seeds(_MAP, self._engine.generator, seeds[first:row])
             yield _ran(self._engine, feed, *start)
         if row != len(seeds):
             given = f"{len(seeds)} for {row}"
@@ -406,26 +409,28 @@ class Pipeline:
 
     def _start(
         self,
+        engine: Engine,
         owner: str,
         seed: int | None,
         seeds: Integers | None,
         rows: int | None,
     ) -> Start:
         """The seed or seeds, and the state or states that they begin at."""
+        is_per_row = engine.streams.batch is not None
         if seeds is not None:
             if seed is not None:
                 refuse(owner, "seed", "both", "given without seeds", "Leave one of them out.")
-            if not self.is_per_row:
+            if not is_per_row:
                 self._refuse_rows(owner)
-            return request.of_seeds(owner, self.streams, seeds)
-        if not self.is_per_row:
-            return request.of_seed(owner, self.streams, seed)
+            return request.of_seeds(owner, engine.generator, seeds)
+        if not is_per_row:
+            return request.of_seed(owner, engine.generator, seed)
         if rows is None:
             allowed = (
                 "given by seeds, or by rows beside the seed, for a model with a state for each row"
             )
             refuse(owner, "the number of rows", "neither", allowed, "Pass rows.")
-        return request.of_rows(owner, self.streams, seed, rows)
+        return request.of_rows(owner, engine.generator, seed, rows)
 
     def _words(self, owner: str, state: Any) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
@@ -447,7 +452,8 @@ def _ran(
     state: NDArray[np.uint32],
 ) -> Result:
     ran = engine.run(feed, state)
-    return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
+    origin = engine.reference, ran.fed, None
+    return Result(ran.outputs, seed, state, origin, ran.after)
 
 
 def _opened(wanted: opening.Wanted) -> Pipeline:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._pipeline.fed_inputs import Feed
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
@@ -22,21 +21,12 @@ from onnx_philox._runtimes.models import by_name
 _NAME = "Result.record"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What gave a result: the engine, as long as its pipeline is open, and the feed."""
+Origin = tuple[weakref.ref[Engine], dict[str, Any] | None, Variables]
+"""What gave a result: the engine, as long as its pipeline is open; the feed, or None of a binding,
+whose memory is the user's; and what the model's own variables held before.
 
-    engine: weakref.ref[Engine]
-    feed: dict[str, Any] | None
-    """None of a binding, whose memory is the user's."""
-    variables: Variables = None
-    """What the model's own variables held before."""
-
-    @classmethod
-    def of(cls, engine: Engine, feed: Feed, variables: Variables = None) -> Origin:
-        """The origin of a result of this engine."""
-        fed = dict(feed) if isinstance(feed, Mapping) else None
-        return cls(weakref.ref(engine), fed, variables)
+Every call makes one, and few are asked for: so it is no class, which takes ten times as long.
+"""
 
 
 def record_of_result(
@@ -46,20 +36,19 @@ def record_of_result(
     state: NDArray[np.uint32],
 ) -> document.Record:
     """The record of a result; see `Result.record`."""
-    engine = None if origin is None else origin.engine()
-    if origin is None or engine is None:
+    made_by, feed, variables = origin or (None, None, None)
+    engine = None if made_by is None else made_by()
+    if engine is None:
         given = "one whose pipeline is closed or gone, or that was pickled"
         allowed = "one of an open pipeline"
         remedy = "Keep the pipeline in a variable until then, or run it again with that state."
         refuse(_NAME, "the result", given, allowed, remedy)
-    if origin.feed is None:
+    if feed is None:
         given = "one of an IOBinding"
         allowed = "one of a feed of arrays"
         refuse(_NAME, "the result", given, allowed, "Run it with arrays: pipe(feed, state=...).")
-    if origin.variables is not None:
-        given = (
-            f"one of a later run, which went on with the variables {', '.join(origin.variables)}"
-        )
+    if variables is not None:
+        given = f"one of a later run, which went on with the variables {', '.join(variables)}"
         allowed = "one of a call or of the first run of a request, where the model has variables"
         remedy = "Keep request.checkpoint() from before the run instead."
         refuse(_NAME, "the result", given, allowed, remedy)
@@ -68,7 +57,6 @@ def record_of_result(
         allowed = "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
     wanted = engine.opened_from
-    feed = origin.feed
     again = engine.run(feed, state).outputs
     kept = by_name([*outputs], [*outputs.values()])
     now = by_name([*again], [*again.values()])
@@ -90,7 +78,7 @@ def record_of_result(
         shown = opening.engine_serving(wanted, served, shows_drawn=True)
     loaded = shown.model
     inputs = shown.arrays_of(feed)
-    drawn = by_name(loaded.outputs, shown.stated_run(feed, state).values)
+    drawn = by_name(loaded.outputs, shown.values_of(feed, state))
     # Not the outputs: OpenVINO may round them in another way where draws are outputs, too.
     ran = hashes(kept | drawn | kept, loaded.drawn)
     run = document.run_of(None, state, ran, streams.next_state)

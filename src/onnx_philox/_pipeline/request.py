@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.state import integer
-from onnx_philox._contract.streams import Streams
-from onnx_philox._numbers.states import Integers, check_count, integers_of, row_states
+from onnx_philox._numbers.states import (
+    Integers,
+    are_few_integers,
+    check_count,
+    integers_of,
+    row_states,
+)
 from onnx_philox._pipeline import checkpoint
 from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.fed_inputs import Feed
-from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes import first_state
@@ -36,10 +41,9 @@ Start = tuple[Seed, NDArray[np.uint32]]
 """The seed or seeds, and the state or states that they begin at."""
 
 
-def of_seed(owner: str, streams: Streams, seed: int | None) -> Start:
+def of_seed(owner: str, generator: Generator, seed: int | None) -> Start:
     """One state, of a seed or of one from the operating system."""
     _check_single(owner, seed)
-    generator = streams.generator
     seed = secrets.randbits(generator.seed_bits) if seed is None else seed
     words = generator.of_seed(owner, seed)
     return int(seed), words
@@ -47,7 +51,7 @@ def of_seed(owner: str, streams: Streams, seed: int | None) -> Start:
 
 def of_rows(
     owner: str,
-    streams: Streams,
+    generator: Generator,
     seed: int | None,
     rows: int,
 ) -> Start:
@@ -55,12 +59,12 @@ def of_rows(
     if seed is None:
         with refusing_as(owner):
             check_count(rows)
-        kept = np.uint64(64 - streams.generator.seed_bits)
+        kept = np.uint64(64 - generator.seed_bits)
         seeds = np.frombuffer(secrets.token_bytes(8 * rows), np.uint64) >> kept
-        return of_seeds(owner, streams, seeds)
-    if not streams.generator.is_counter_based:
+        return of_seeds(owner, generator, seeds)
+    if not generator.is_counter_based:
         # Whatever stands in its place.
-        first_state.refuse_one_seed(streams.generator, owner, seed)
+        first_state.refuse_one_seed(generator, owner, seed)
     _check_single(owner, seed)
     seed = integer(owner, "seed", seed, 2**64)
     with refusing_as(owner):
@@ -68,17 +72,20 @@ def of_rows(
     return seed, states
 
 
-def of_seeds(owner: str, streams: Streams, seeds: Integers) -> Start:
+def of_seeds(owner: str, generator: Generator, seeds: Integers) -> Start:
     """A state for each row, by a seed for each."""
-    generator = streams.generator
-    checked = checked_seeds(owner, streams, seeds)
+    if are_few_integers(seeds):
+        words = generator.of_few_seeds(seeds)
+        if words is not None:
+            return tuple(seeds), words
+    # Others, and those that are out of their range, which it names.
+    checked = checked_seeds(owner, generator, seeds)
     check_count(checked.size, generator.words, owner=owner)
     return tuple(checked.tolist()), generator.of_seeds(checked)
 
 
-def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.uint64]:
+def checked_seeds(owner: str, generator: Generator, seeds: Integers) -> NDArray[np.uint64]:
     """The seeds of rows, in one dimension."""
-    generator = streams.generator
     if not generator.is_counter_based:
         is_row = isinstance(seeds, np.ndarray) and seeds.ndim > 0
         # A range may be longer than memory, and is checked by its ends.
@@ -185,7 +192,7 @@ class Request:
         try:
             self.wait()
             self._left = None
-            return self._advance(self._run(feed), feed)
+            return self._advance(self._run(feed))
         finally:
             self._running.release()
 
@@ -206,7 +213,7 @@ class Request:
             # Where this is cancelled, the run is left behind.
             ran = await self._left.ended()
             self._left = None
-            return self._advance(ran.result(), feed)
+            return self._advance(ran.result())
         finally:
             self._running.release()
 
@@ -246,8 +253,8 @@ class Request:
             self._running.release()
             raise
 
-    def _advance(self, ran: EngineRun, feed: Feed) -> Result:
-        origin = Origin.of(self._engine, feed, self._variables)
+    def _advance(self, ran: EngineRun) -> Result:
+        origin = self._engine.reference, ran.fed, self._variables
         result = Result(ran.outputs, self._seed, self._state, origin, ran.after.copy())
         self._state = ran.after
         self._variables = ran.variables

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -74,20 +74,8 @@ def carriers(
     return found
 
 
-def rows_in(
-    found: Iterable[tuple[Port, int]],
-    shape_of: Callable[[Port], tuple[int, ...] | None],
-) -> Iterator[tuple[Port, int, int]]:
-    """The inputs that say how many rows there are, as `carriers` finds them, and their rows.
-
-    Args:
-        found: The inputs, and the dimension of each that is the batch.
-        shape_of: The shape that an input is given; None where it is given none.
-
-    Yields:
-        An input, its dimension, and its size; none of a shape that has no such dimension.
-    """
-    for port, axis in found:
-        shape = shape_of(port)
-        if shape is not None and axis < len(shape):
-            yield port, axis, shape[axis]
+def rows_along(axis: int, shape: Sequence[int]) -> int | None:
+    """How many rows a batch has, by an input that `carriers` finds; None without that dimension."""
+    if axis >= len(shape):
+        return None
+    return shape[axis]

@@ -82,7 +82,8 @@ class OnnxruntimeModel(models.LoadedModel):
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         try:
-            return list(self.session.run(None, feeds))
+            values: Sequence[Any] = self.session.run(self.outputs, feeds)
+            return values
         except Exception as error:
             # Of ONNX Runtime's own session, which a user may have made.
             _runtime_errors.raise_refusal(error)

@@ -110,6 +110,8 @@ class Port:
         """A state, or one for each row, in its shape and type: one state may be of rank 1 to 8."""
         if words.ndim == 1 and self.shape is not None:
             words = words.reshape(*[1] * (len(self.shape) - 1), words.size)
+        if words.dtype is self.dtype:
+            return words
         # In OpenVINO it may be int32, with the same bits.
         return words.view(self.dtype or np.uint32)
 

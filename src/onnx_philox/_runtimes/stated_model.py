@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._runtimes.models import LoadedModel
-from onnx_philox._runtimes.port import Arrays, Port
+from onnx_philox._runtimes.port import Port
+
+_WORD = np.dtype(np.uint32)
 
 
 class NotAStateError(ValueError):
@@ -27,8 +29,6 @@ class StatedRun(NamedTuple):
     """The outputs of the model in their order, in the runtime's own types."""
     after: NDArray[np.uint32] | None
     """The next state, in the shape of the one that the run began at; None of a model without."""
-    variables: Arrays | None
-    """What the model's own variables hold then; None if it has none, or the run is not apart."""
 
 
 class StatedModel:
@@ -38,58 +38,52 @@ class StatedModel:
         loaded: The model.
         port: The input that is the state; None where it takes none.
         following: The output with the next state; None where it has none.
-        is_apart: Whether each run is told what the model's own variables hold; else they go on from
-            run to run.
     """
 
-    def __init__(
-        self,
-        loaded: LoadedModel,
-        port: Port | None,
-        following: str | None,
-        *,
-        is_apart: bool,
-    ) -> None:
+    def __init__(self, loaded: LoadedModel, port: Port | None, following: str | None) -> None:
         self.loaded = loaded
         self.port = port
         self._following = following
-        self._is_apart = is_apart
         self.next_index: int | None = None
         """Which of the outputs is the next state."""
         if port is not None and following in loaded.outputs:
             self.next_index = loaded.outputs.index(following)
 
-    def run(
-        self,
-        inputs: Mapping[str, Any],
-        words: NDArray[Any] | None,
-        variables: Arrays | None = None,
-    ) -> StatedRun:
-        """Runs it once, and raises what the runtime raises.
+    def run(self, inputs: Mapping[str, Any], words: NDArray[Any] | None) -> StatedRun:
+        """Runs it once, and raises what the runtime raises; its own variables go on.
 
         Args:
             inputs: All other inputs, by name.
             words: The state, or one for each row; None for a model that takes none.
-            variables: What the model's own variables hold, in a run apart; None: as at first.
 
         Raises:
             NotAStateError: What stands in the place of the next state is none.
         """
-        fed = dict(inputs)
-        if self.port is not None and words is not None:
-            fed[self.port.name] = self.port.holding(words)
-        then = None
-        if self._is_apart:
-            values, then = self.loaded.values_from(fed, variables)
-        else:
-            values = self.loaded.values_of(fed)
-        after = None
-        if self.next_index is not None and words is not None:
-            after = self._state_like(np.asarray(values[self.next_index]), words.shape)
-        return StatedRun(values, after, then)
+        values = self.loaded.values_of(self.with_state(inputs, words))
+        return StatedRun(values, self.next_state(values, words))
 
-    def _state_like(self, given: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.uint32]:
-        """An output as a state of this shape."""
+    def with_state(
+        self, inputs: Mapping[str, Any], words: NDArray[Any] | None
+    ) -> Mapping[str, Any]:
+        """All that a run is given, by name: the inputs, and the state if it takes one."""
+        if self.port is None or words is None:
+            return inputs
+        return {**inputs, self.port.name: self.port.holding(words)}
+
+    def next_state(
+        self, values: Sequence[Any], words: NDArray[Any] | None
+    ) -> NDArray[np.uint32] | None:
+        """The next state among the outputs, in the shape of the state that a run was given.
+
+        Raises:
+            NotAStateError: What stands in its place is none.
+        """
+        if self.next_index is None or words is None:
+            return None
+        given = np.asarray(values[self.next_index])
+        shape = words.shape
+        if given.dtype is _WORD and given.shape == shape:
+            return given
         is_of_words = given.dtype in (np.uint32, np.int32)
         if not is_of_words or given.size != math.prod(shape):
             raise NotAStateError(

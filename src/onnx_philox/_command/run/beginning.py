@@ -39,7 +39,7 @@ class StatedRuns:
         if state is not None:
             port = state.port
             following = state.next
-        self._stated = StatedModel(loaded, port, following, is_apart=False)
+        self._stated = StatedModel(loaded, port, following)
 
     def go_on_from(self, words: Any) -> None:
         """Lets the next run begin at the words of a state, or of one for each row."""

@@ -361,8 +361,12 @@ class StatePorts:
                 first, *_ = port.shape or ()
                 if not isinstance(first, int):
                     carrying.append((port, 0))
-        sizes = first_state.rows_in(carrying, lambda port: arrays[port.name].shape)
-        return {rows for _, _, rows in sizes}
+        counts = set()
+        for port, axis in carrying:
+            rows = first_state.rows_along(axis, arrays[port.name].shape)
+            if rows is not None:
+                counts.add(rows)
+        return counts
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""
