@@ -224,22 +224,22 @@ void* MemoryOf(const Node& node, const onnx_philox_call& call, int index, std::u
   const onnx_philox_output& output = call.outputs[index];
   if (output.data == nullptr) return nullptr;
   const bool is_state = index == op.state_output();
-  const std::string what = OutputText(op.output[index].name);
+  const auto what = [&] { return OutputText(op.output[index].name); };  // only a refusal says it
   if (output.bytes != bytes) {
-    Refuse(op.name, what, ShowBytes(output.bytes) + " bytes", ShowBytes(bytes) + " bytes", "Give it memory of its size.");
+    Refuse(op.name, what(), ShowBytes(output.bytes) + " bytes", ShowBytes(bytes) + " bytes", "Give it memory of its size.");
   }
   if (is_state && !IsAligned(output.data)) {
-    Refuse(op.name, what, "memory that is not", "at a multiple of 4 bytes", "Move it there.");
+    Refuse(op.name, what(), "memory that is not", "at a multiple of 4 bytes", "Move it there.");
   }
   for (int i = 0; i < index; ++i) {
     if (!Written{call.outputs[i].data, call.outputs[i].bytes}.Overlaps({output.data, bytes})) continue;
-    Refuse(op.name, what, std::string("memory of ") + OutputText(op.output[i].name), "in memory of its own", "Draw elsewhere.");
+    Refuse(op.name, what(), std::string("memory of ") + OutputText(op.output[i].name), "in memory of its own", "Draw elsewhere.");
   }
   for (int i = 0; i < op.inputs; ++i) {
     const Known& known = node.known[i];
     const bool is_in_place = is_state && op.input[i].role == Role::kState && known.data == output.data;
     if (is_in_place || !Written{known.data, BytesOf(known)}.Overlaps({output.data, bytes})) continue;
-    Refuse(op.name, what, std::string("memory of ") + InputText(op.input[i].name), "in memory of its own", "Draw elsewhere.");
+    Refuse(op.name, what(), std::string("memory of ") + InputText(op.input[i].name), "in memory of its own", "Draw elsewhere.");
   }
   return output.data;
 }

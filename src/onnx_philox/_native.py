@@ -138,6 +138,7 @@ class Call:
             come; None for one that nobody wants.
         replaced: The places among `inputs` of those that each call brings itself, of the same
             types and shapes. The others are copied.
+        brought: Where these, and then the outputs that are wanted, are in what a call brings.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Call:
         attributes: Mapping[str, int | str],
         outputs: Sequence[NDArray[Any] | None],
         replaced: Sequence[int],
+        brought: Sequence[int],
     ) -> None:
         parts = []
         for place, (name, type_, array) in enumerate(inputs):
@@ -158,27 +160,28 @@ class Call:
         memory = [(0, size) for size in (*sizes, _STATE_BYTES)]
         self._parts = (operator, parts, dict(attributes), memory)
         layout = _layout_of(parts, attributes, memory)
-        # Where the addresses are that each call writes.
+        # Where the addresses go that each call writes.
         size_of_input = struct.calcsize(_INPUT)
         size_of_output = struct.calcsize(_OUTPUT)
         first = layout.inputs + size_of_input - struct.calcsize("P")
-        self._places = [first + place * size_of_input for place in replaced]
+        places = [first + place * size_of_input for place in replaced]
         for place, output in enumerate(outputs):
             if output is not None:
-                self._places.append(layout.outputs + place * size_of_output)
+                places.append(layout.outputs + place * size_of_output)
+        self._addresses = list(zip(places, brought, strict=True))
         self._after = layout.outputs + len(outputs) * size_of_output
         self._state = layout.form.size - _STATE_BYTES
         # Blocks that no call uses now: threads take them and give them back, each in one step.
         self._free: list[Any] = []
 
-    def run(self, counter: int, key: int, arrays: Sequence[NDArray[Any]]) -> int | None:
+    def run(self, counter: int, key: int, given: Sequence[Any]) -> int | None:
         """Draws from a state.
 
         Args:
             counter: The state's counter.
             key: The state's key.
-            arrays: The inputs that are replaced, then the outputs that are wanted: contiguous, and
-                the outputs writable.
+            given: What the call brings, `brought` of it: contiguous arrays, and the outputs
+                writable.
 
         Returns:
             The next counter; None if the core refused, and nothing was drawn.
@@ -187,11 +190,11 @@ class Call:
             block = self._free.pop()
         except IndexError:
             block = self._block()
-        for place, array in zip(self._places, arrays, strict=True):
-            _POINTER.pack_into(block, place, _place(array))
+        for place, which in self._addresses:
+            _POINTER.pack_into(block, place, _place(given[which]))
         # To assign a slice of the block takes a microsecond.
         _STATE.pack_into(block, self._state, counter.to_bytes(_COUNTER_BYTES, "little"), key)
-        status = _run(block, None, 0)
+        status = _run_packed(block, None, _NO_TEXT)
         after, _ = _STATE.unpack_from(block, self._state)
         self._free.append(block)
         return None if status else int.from_bytes(after, "little")
@@ -208,12 +211,17 @@ _POINTER = struct.Struct("P")
 _COUNTER_BYTES = 16
 _STATE = struct.Struct(f"<{_COUNTER_BYTES}sQ")
 _STATE_BYTES = _STATE.size
-_run: Any = getattr(_library, "onnx_philox_run", None)
+# Without types, as `fill` is.
+_run_packed: Any = None if _library is None else _library["onnx_philox_run"]
+_NO_TEXT = ctypes.c_size_t(0)
+
+PART = struct.Struct("<16sQQ")
+"""A counter of 16 bytes, a key and a number of bytes to fill."""
 
 fill: Any = getattr(_library, "onnx_philox_fill", None)
-"""Called with the handle of a `Prepared`, the 32 bytes of a state and a number of bytes, `Memory`
-and None: fills so many. Any other result than 0 is a refusal. Each argument has its type in C: that
-saves a third of the call."""
+"""Called with the handle of a `Prepared`, a packed `PART`, `Memory` and None: fills so many bytes.
+Any other result than 0 is a refusal. Each argument has its type in C: that saves a third of the
+call."""
 
 
 def isa() -> str:
@@ -359,10 +367,14 @@ def _packed(
     return block
 
 
+_address_of = ctypes.addressof
+_memory_of = Memory.from_buffer
+
+
 def _place(array: NDArray[Any]) -> int:
     """Where a contiguous array begins."""
     try:
-        return ctypes.addressof(Memory.from_buffer(array))
+        return _address_of(_memory_of(array))
     except (TypeError, ValueError):  # read-only, or of a type that Python's buffers do not have
         return int(array.ctypes.data)  # takes four times as long
 

@@ -67,6 +67,18 @@ def rates() -> dict[str, Any]:
     return {"out": np.zeros(3, np.int64), "operator": "RandomPoisson", "rate": rate}
 
 
+def permutations() -> dict[str, Any]:
+    return {"out": np.zeros((2, 4), np.int64), "operator": "RandomPermutation"}
+
+
+def permutations_of_permutations() -> dict[str, Any]:
+    return {"out": np.zeros((3, 2, 4), np.int64), "operator": "RandomPermutation"}
+
+
+def memory_with_gaps() -> dict[str, Any]:
+    return {**booleans(), "out": np.zeros(10, bool)[::2]}
+
+
 def booleans() -> dict[str, Any]:
     return {"out": np.zeros(5, bool), "p": probabilities(5)}
 
@@ -78,6 +90,8 @@ def booleans() -> dict[str, Any]:
         (booleans, memory_that_is_read_only),
         (rates, wrong_rate),
         (dropped, memory_of_the_mask_that_is_read_only),
+        (booleans, memory_with_gaps),
+        (permutations, permutations_of_permutations),
     ],
 )
 def test_a_wrong_call_is_refused_as_if_it_were_the_first(
@@ -128,14 +142,26 @@ def test_memory_of_an_input_is_drawn_into_as_if_it_were_a_copy() -> None:
 
 
 def test_arrays_that_need_a_copy_are_read_too() -> None:
-    """Of another type, or not contiguous: no call takes the memory of the call before it."""
+    """No call takes the memory of the call before it."""
     for start in (0.1, 0.3, 0.5):
         p = np.linspace(start, 0.9, 32, dtype=np.float32)
+        of_another_order = p[::2].astype(">f4")
+        beside_words = np.zeros(65, np.uint8)[1:].view(np.float32)
+        beside_words[:] = p[::2]
         expected, _ = reference.random_bernoulli([16], p[::2], state=STATE)
-        for given in (p[::2].copy(), p[::2], p[::2].astype(">f4")):
+        for given in (p[::2].copy(), p[::2], of_another_order, beside_words):
             out = np.zeros(16, bool)
             generate(STATE, out=out, p=given)
             np.testing.assert_array_equal(out, expected)
+
+
+def test_permutations_of_rows_of_one_length_are_prepared_once() -> None:
+    for shape in ((5,), (2, 5), (3, 5), (1, 5), (0, 5), (5, 0), (0,)):
+        out = np.zeros(shape, np.int32)
+        after = generate(STATE, out=out, operator="RandomPermutation")
+        expected, after_words = reference.random_permutation(shape, "i32", state=STATE)
+        np.testing.assert_array_equal(out, expected)
+        np.testing.assert_array_equal(after.to_array(), after_words)
 
 
 def test_a_state_that_wraps_around_is_followed() -> None:

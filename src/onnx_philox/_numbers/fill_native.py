@@ -103,6 +103,7 @@ def prepared(values: ElementType, distribution: Distribution) -> Prepared:
     # Whatever this looks up or converts costs about as much as a small draw.
     handle = ready.handle
     call = _native.fill
+    pack = _native.PART.pack
     from_buffer = _native.Memory.from_buffer
     state_of = PhiloxState.of
 
@@ -114,8 +115,7 @@ def prepared(values: ElementType, distribution: Distribution) -> Prepared:
             memory = from_buffer(out)
         except ValueError:  # a type that Python's buffers do not have
             memory = from_buffer(out.view(np.uint16))
-        number = size << 192 | key << 128 | counter
-        part = number.to_bytes(32, "little")
+        part = pack(counter.to_bytes(16, "little"), key, size)
         if call(handle, part, memory, None):
             raise ValueError("onnx_philox._native: no whole elements")
         counter -= -size * words // block_bytes

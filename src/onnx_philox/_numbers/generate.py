@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,6 @@ from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_sh
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._numbers import call, fill_native, kept_draws
 from onnx_philox._numbers.draw import Distribution, distribution_of
-from onnx_philox._numbers.kept_draws import KeptDraw
 from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
@@ -116,23 +115,28 @@ def generate(
     one = state
     if type(state) is np.ndarray and state.dtype == _WORD and state.shape == _STATE:
         one = PhiloxState.of_words(state)
-    numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
-    names: tuple[str, ...] = _NAMES
+    numbers: tuple[Any, ...] = ()
+    names: tuple[str, ...] = ()
     # What was left out is not looked at again: that takes a microsecond.
-    if minval is None and maxval is None and mean is None and scale is None and p is None:
-        numbers = ()
-        names = ()
+    is_left_out = minval is None and maxval is None and mean is None and scale is None and p is None
+    if not is_left_out:
+        numbers = (minval, maxval, mean, scale, p)
+        names = _NAMES
     if given:
         numbers = (*numbers, *given.values())
         names = (*names, *given)
+    is_name = operator is None or isinstance(operator, str)
+    is_of_philox = is_name and alignment == TENSORFLOW
     # A subclass of arrays may have masked values, which are refused below.
-    if isinstance(one, PhiloxState) and type(out) is np.ndarray and alignment == TENSORFLOW:
+    if is_of_philox and isinstance(one, PhiloxState) and type(out) is np.ndarray:
         ready = None
-        is_name = operator is None or isinstance(operator, str)
-        if is_name and all(map(kept_draws.is_plain, numbers)):
-            # How long a row is matters to those who draw rows.
-            shape = out.shape if operator in operators.DRAW_ROWS else ()
-            ready = _prepared(out.dtype, shape, operator, names, *numbers)
+        if not numbers or all(map(kept_draws.is_plain, numbers)):
+            row: tuple[int, ...] = ()
+            if operator in operators.DRAW_ROWS:
+                row = out.shape
+                if len(row) > 1:
+                    row = _one_row(row)
+            ready = _prepared(out.dtype, row, operator, names, *numbers)
         if ready is not None:
             try:
                 return ready(one, out)
@@ -143,18 +147,10 @@ def generate(
     return _as_first(state, out, operator, alignment, names, numbers)
 
 
-class _Kept(NamedTuple):
-    """A draw, and where among the arguments are the arrays that it takes."""
-
-    draw: KeptDraw
-    inputs: tuple[int, ...]
-    others: tuple[int, ...]
-    """The memory for other outputs than the first."""
-
-
-_KEPT: dict[tuple[Any, ...], _Kept | None] = {}
-"""By what calls have in common; None where none can be kept."""
-_MOST_KEPT = 256
+def _one_row(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of one row: how long it is matters to draws of rows, and not how many there are."""
+    others = (1,) * (len(shape) - 1)
+    return (*others, shape[-1])
 
 
 def _as_before(
@@ -165,24 +161,18 @@ def _as_before(
     numbers: tuple[Any, ...],
 ) -> GeneratorState | NDArray[np.uint32]:
     """Draws what depends on arrays, or on the shape of the memory."""
-    try:
-        common = [kept_draws.in_common(number) for number in numbers]
-        key = (operator, names, kept_draws.in_common(out), *common)
-        known = _KEPT.get(key)
-    except TypeError:
-        return _as_first(state, out, operator, TENSORFLOW, names, numbers)
+    given = (*numbers, out)
+    alike = kept_draws.key_of(operator, names, given)
+    known = kept_draws.KEPT.get(alike)
     if known is not None:
-        arrays = [numbers[place] for place in known.inputs]
-        arrays.append(out)
-        arrays += [numbers[place] for place in known.others]
-        after = known.draw.draw(state, arrays)
-        if after is not None:
-            return after
+        key = state.key
+        counter = known.run(state.counter, key, given)
+        if counter is not None:
+            return PhiloxState.of(counter, key)
+        # The core refused, and nothing was drawn: what is wrong is said below.
     result = _as_first(state, out, operator, TENSORFLOW, names, numbers)
-    if key not in _KEPT:
-        if len(_KEPT) >= _MOST_KEPT:
-            _KEPT.clear()
-        _KEPT[key] = _to_keep(out, operator, names, numbers)
+    if alike is not None and alike not in kept_draws.KEPT:
+        kept_draws.keep(alike, _to_keep(out, operator, names, numbers))
     return result
 
 
@@ -191,30 +181,29 @@ def _to_keep(
     operator: str | None,
     names: tuple[str, ...],
     numbers: tuple[Any, ...],
-) -> _Kept | None:
+) -> _native.Call | None:
     """What is kept of a draw that was carried out; None if the core does not read all of it."""
     arguments = _given(names, numbers)
     values = BY_DTYPE[out.dtype]
     with float_environment.kept():
         distribution, others = _asked(values, out.shape, operator, arguments)
     inputs = []
-    for name, number in arguments.items():
+    places = []
+    for place, (name, number) in enumerate(zip(names, numbers, strict=True)):
         if isinstance(number, np.ndarray) and name not in others:
-            inputs.append(name)
+            inputs.append(number)
+            places.append(place)
+    # `out` is given after all of them.
     outs: list[NDArray[Any] | None] = [out]
-    wanted = []
+    places.append(len(numbers))
     for output in distribution.operator.values_outputs[1:]:
         outs.append(others.get(output.name))
         if output.name in others:
-            wanted.append(output.name)
+            places.append(names.index(output.name))
     try:
-        numbers_of_inputs = [arguments[name] for name in inputs]
-        draw = KeptDraw(values, distribution, numbers_of_inputs, outs)
+        return kept_draws.packed(values, distribution, inputs, outs, places)
     except ValueError:
         return None
-    input_places = tuple(names.index(name) for name in inputs)
-    output_places = tuple(names.index(name) for name in wanted)
-    return _Kept(draw, input_places, output_places)
 
 
 def _asked(

@@ -16,42 +16,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _native
-from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import ElementType
 from onnx_philox._numbers import fill_native
 from onnx_philox._numbers.draw import Distribution
 
 _SCALARS = np.floating, np.integer
 
+Key = tuple[Any, ...]
+
+KEPT: dict[Key | None, _native.Call | None] = {}
+"""By what calls have in common; None where none can be kept."""
+_MOST_KEPT = 256
+
 
 def is_plain(number: Any) -> bool:
     """Whether equal numbers of a type mean the same, which is not so of -0.0 and of objects."""
-    if number is None or type(number) is int:
+    kind = type(number)
+    if number is None or kind is int:
         return True
-    if type(number) is not float and not isinstance(number, _SCALARS):
+    if kind is not float and (kind is np.ndarray or not isinstance(number, _SCALARS)):
         return False
     return number != 0 or math.copysign(1, number) > 0
 
 
-def in_common(given: Any) -> Any:
-    """What an argument has in common with those that the same kept draw can take.
+def key_of(operator: str | None, names: tuple[str, ...], given: Sequence[Any]) -> Key | None:
+    """What a call has in common with those that the same kept draw can take.
 
-    Raises:
-        TypeError: Nothing is kept for such an argument.
+    Args:
+        operator: The operator's name, if one is given.
+        names: The names of the arguments.
+        given: These arguments, then the memory.
+
+    Returns:
+        The key of the draw; None where nothing is kept for such arguments.
     """
-    if given is None:
-        return None
-    if type(given) is np.ndarray:
-        flags = given.flags
-        if flags.c_contiguous and flags.aligned:
-            # Memory that was filled once is writable, and so is all that is like it.
-            return given.dtype, given.shape, flags.writeable
-    elif is_plain(given):
-        return type(given), given
-    raise TypeError("nothing is kept for it")
+    common: list[Any] = []
+    for each in given:
+        if type(each) is np.ndarray:
+            # All flags at once: memory that was filled once is contiguous, aligned and writable,
+            # and so is all that is like it.
+            common.append((each.dtype, each.shape, each.flags.num))
+        elif each is None:
+            common.append(None)
+        elif is_plain(each):
+            common.append((type(each), each))
+        else:
+            return None
+    return operator, names, *common
 
 
-class KeptDraw:
+def keep(key: Key, draw: _native.Call | None) -> None:
+    """Keeps a draw for the calls that are like the one that it was made for."""
+    if len(KEPT) >= _MOST_KEPT:
+        KEPT.clear()
+    KEPT[key] = draw
+
+
+def packed(
+    values: ElementType,
+    distribution: Distribution,
+    arrays: Sequence[NDArray[Any]],
+    outs: Sequence[NDArray[Any] | None],
+    places: Sequence[int],
+) -> _native.Call:
     """A draw that was carried out, so it has passed every check, packed for the core.
 
     Args:
@@ -59,38 +86,24 @@ class KeptDraw:
         distribution: What was drawn.
         arrays: The arrays that the caller gave, outputs apart.
         outs: The memory that was filled, for each output; None where nobody wants it.
+        places: Where the arrays, and then the memory, are in what a call gives.
 
     Raises:
         ValueError: The core does not read one of the arrays as it was given, or does not know the
             operator.
     """
-
-    def __init__(
-        self,
-        values: ElementType,
-        distribution: Distribution,
-        arrays: Sequence[NDArray[Any]],
-        outs: Sequence[NDArray[Any] | None],
-    ) -> None:
-        operator = distribution.operator.name
-        if operator not in _native.OPERATORS:
-            raise ValueError(f"the core does not know {operator}")
-        flat = [None if out is None else out.reshape(-1) for out in outs]
-        first = flat[0]
-        assert first is not None, "the caller's memory"
-        inputs, attributes = fill_native.arguments(values, distribution, (first.size,))
-        replaced = [_place(array, inputs) for array in arrays]
-        self._call = _native.Call(operator, inputs, attributes, flat, replaced)
-
-    def draw(self, state: PhiloxState, arrays: Sequence[NDArray[Any]]) -> PhiloxState | None:
-        """Draws by the arrays of this call, into the memory that follows them.
-
-        Returns:
-            The next state; None if the core refused, and nothing was drawn.
-        """
-        key = state.key
-        counter = self._call.run(state.counter, key, arrays)
-        return None if counter is None else PhiloxState.of(counter, key)
+    operator = distribution.operator.name
+    if operator not in _native.OPERATORS:
+        raise ValueError(f"the core does not know {operator}")
+    for given in (*arrays, *outs):
+        if given is not None and not (given.flags.c_contiguous and given.flags.aligned):
+            raise ValueError("the core does not read such memory")
+    flat = [None if out is None else out.reshape(-1) for out in outs]
+    first = flat[0]
+    assert first is not None, "the caller's memory"
+    inputs, attributes = fill_native.arguments(values, distribution, (first.size,))
+    replaced = [_place(array, inputs) for array in arrays]
+    return _native.Call(operator, inputs, attributes, flat, replaced, places)
 
 
 def _place(array: NDArray[Any], inputs: Sequence[_native.Input]) -> int:
