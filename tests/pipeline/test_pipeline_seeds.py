@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,13 @@ def test_a_copied_or_pickled_result_keeps_its_seed_and_states() -> None:
         pairs = ((made.state, result.state), (made["y"], result["y"]))
         for one, other in pairs:
             assert_same_bits(one, other)
+
+
+def test_a_result_takes_attributes_and_weak_references_as_any_object_does() -> None:
+    result: Any = Pipeline(NOISE)(batch(1), seed=4)
+    result.request_id = "a7"
+    assert vars(result) == {"request_id": "a7"}
+    assert weakref.ref(result)() is result
 
 
 def test_the_results_of_map_say_where_they_end() -> None:

@@ -72,7 +72,8 @@ class BindingEngine(Engine):
         except Exception as error:
             _runtime_errors.raise_refusal(error)
             raise
-        return EngineRun({}, bound.after.reshape(state.shape).copy(), None, None)
+        after = bound.after.reshape(state.shape).copy()
+        return EngineRun({}, after, None, values=(), fed=None)
 
     def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:
         """Refuses memory of the user's for a state, which the pipeline would not use."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ class EngineRun(NamedTuple):
     """The next state."""
     variables: Variables
     """What the model's own variables hold then."""
+    values: Sequence[Any]
+    """All outputs in their order, the next state among them; none of a binding."""
     fed: dict[str, Any] | None
     """The inputs that it ran with, beside the state; None of a binding, whose memory is the user's.
     """
@@ -106,22 +108,6 @@ class Engine:
             ValueError: An input is missing or unknown, or of another shape.
         """
         inputs = self._inputs.of(feed)
-        values, after, then = self._run(inputs, state, variables)
-        outputs = {name: values[i] for i, name in self._outputs.items()}
-        return EngineRun(outputs, after, then, inputs)
-
-    def values_of(self, feed: Feed, state: NDArray[np.uint32]) -> Sequence[Any]:
-        """All outputs of such a run in their order, the next state among them."""
-        values, _, _ = self._run(self._inputs.of(feed), state, None)
-        return values
-
-    def _run(
-        self,
-        inputs: Mapping[str, Any],
-        state: NDArray[np.uint32],
-        variables: Variables,
-    ) -> tuple[Sequence[Any], NDArray[np.uint32], Variables]:
-        """All outputs, the next state, and what the model's own variables hold then."""
         try:
             fed = self._stated.with_state(inputs, state)
             values, then = self.model.values_from(fed, variables)
@@ -133,7 +119,8 @@ class Engine:
             _runtime_errors.raise_of_feed("Pipeline", self.model.runtime, error)
             raise
         assert after is not None
-        return values, after, then
+        outputs = {name: values[i] for i, name in self._outputs.items()}
+        return EngineRun(outputs, after, then, values, inputs)
 
     def arrays_of(self, feed: Feed) -> dict[str, NDArray[Any]]:
         """The inputs that a feed holds, as arrays."""

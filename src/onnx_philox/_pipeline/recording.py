@@ -78,7 +78,7 @@ def record_of_result(
         shown = opening.engine_serving(wanted, served, shows_drawn=True)
     loaded = shown.model
     inputs = shown.arrays_of(feed)
-    drawn = by_name(loaded.outputs, shown.values_of(feed, state))
+    drawn = by_name(loaded.outputs, shown.run(feed, state).values)
     # Not the outputs: OpenVINO may round them in another way where draws are outputs, too.
     ran = hashes(kept | drawn | kept, loaded.drawn)
     run = document.run_of(None, state, ran, streams.next_state)
