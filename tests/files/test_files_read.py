@@ -14,6 +14,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import helper, numpy_helper, parser
+from onnx.external_data_helper import set_external_data
 
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference, to_standard_nodes
 from onnx_philox.onnxruntime import InferenceSession
@@ -92,6 +93,24 @@ def test_a_link_out_of_the_targets_folder_is_not_written_through(tmp_path):
         assert "'data/weights.bin' beside the output must be a file in the output's folder" in said
         # An IR has its weights in a file of its own.
         cli.text("rewrite", source, "-o", out / "m.xml")
+
+
+def test_small_constants_in_a_file_that_is_not_there_are_refused_before_rows_are_proved(tmp_path):
+    """Larger ones are not read then: they may be weights that a runtime reads for itself."""
+    model = parse(
+        """g (float[batch, 4] x) => (float[batch, 2, 2] y) {
+        shape = Constant <value = int64[3] {-1, 2, 2}> () r = RandomNormalLike (x)
+        q = Reshape (x, shape) u = Reshape (r, shape) y = Add (q, u) }""",
+        20,
+    )
+    tensor = model.graph.node[0].attribute[0].t
+    tensor.raw_data = numpy_helper.to_array(tensor).tobytes()
+    tensor.ClearField("int64_data")
+    set_external_data(tensor, "data/shapes.bin")
+    tensor.ClearField("raw_data")
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    words = "the external data 'data/shapes.bin' must be a file in the model's folder: got no file."
+    assert_refused(lambda: make_reproducible(tmp_path / "m.onnx", per_row=True), words)
 
 
 # Files made to mislead.

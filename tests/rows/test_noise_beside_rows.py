@@ -73,6 +73,21 @@ class Mixed:
         return parse(graph, 23)
 
 
+def beside(body: str, *, is_read_by_openvino: bool = True, more: str = "", rank: int = 2) -> Mixed:
+    """Noise, beside q."""
+    whole = f"{body} v = RandomNormalLike (q) h = Add (q, v) {TURNED}"
+    return Mixed(whole, is_read_by_openvino, rank, more)
+
+
+def row_of(*numbers: object) -> str:
+    """Numbers for each of the last dimension."""
+    return f"Constant <value = float[1, {len(numbers)}] {{{', '.join(map(str, numbers))}}}> ()"
+
+
+IN_CHANNEL = "u = Unsqueeze (x, one)"
+WHOLE = "whole = Cast <to = 7> (x)"
+
+
 APART = {
     "a product of the last dimension": Mixed(f"{IN_TIME} {SQUARE} h = MatMul (c, k) {TURNED}"),
     "a product of the last dimension, in time and turned": Mixed(
@@ -174,6 +189,137 @@ APART = {
     "an attention of rows to noise of one place": Mixed(
         f"""u = Unsqueeze (r, one) v = Unsqueeze (x, one) t = Transpose <perm = [0, 2, 1]> (u)
         s = MatMul (v, t) p = Softmax (s) h = MatMul (p, u) {TURNED}"""
+    ),
+    "noise, beside rows or a mask that is true": beside(
+        f"""{MASK} zero = Sub (ones, ones) is = Greater (x, zero) any = Or (is, mask)
+        q = Cast <to = 1> (any)"""
+    ),
+    "noise, beside the bits of rows and of a mask": beside(
+        f"""{WHOLE} k = Constant <value = int64[1, 4] {{7, 0, 7, 7}}> ()
+        b = BitwiseAnd (whole, k) q = Cast <to = 1> (b)"""
+    ),
+    "noise, beside the bits of rows or of a mask": beside(
+        f"""{WHOLE} k = Constant <value = int64[1, 4] {{1, -1, 1, 1}}> ()
+        b = BitwiseOr (whole, k) q = Cast <to = 1> (b)"""
+    ),
+    "noise, beside what is left of rows divided by 1": beside(
+        f"""{WHOLE} k = Constant <value = int64[1, 4] {{3, 1, 3, 3}}> ()
+        b = Mod (whole, k) q = Cast <to = 1> (b)"""
+    ),
+    "noise, beside bits that are shifted out": beside(
+        """whole = Cast <to = 13> (x) k = Constant <value = uint64[1, 4] {1, 64, 1, 1}> ()
+        b = BitShift <direction = "RIGHT"> (whole, k) q = Cast <to = 1> (b)""",
+        is_read_by_openvino=False,
+    ),
+    "noise, beside the least of rows and an endless number": beside(
+        f"k = {row_of(1.0, -3.4e38, 1.0, 1.0)} q = Min (x, k)"
+    ),
+    "noise, beside the greatest of rows and an endless number": beside(
+        f"k = {row_of(1.0, '3.4e38', 1.0, 1.0)} q = Max (x, k)"
+    ),
+    "noise, beside rows between two bounds that are one": beside(
+        "q = Clip (x, ones, ones)", is_read_by_openvino=False
+    ),
+    "noise, beside rows between endless bounds": beside(
+        "endless = Constant <value_float = 3.4e38> () q = Clip (x, endless)"
+    ),
+    "noise, beside powers of 0": beside(f"k = {row_of(1.0, 0.0, 2.0, 1.0)} q = Pow (x, k)"),
+    "noise, beside rows to the power of a 0 for all": beside(
+        "k = Constant <value_float = 0.0> () q = Pow (x, k)"
+    ),
+    "noise, beside powers of 1": beside(f"k = {row_of(3.0, 1.0, 2.0, 2.0)} q = Pow (k, x)"),
+    "noise, beside 0 divided by rows": beside(f"k = {row_of(1.0, 0.0, 2.0, 1.0)} q = Div (k, x)"),
+    "noise, beside rows divided by an endless number": beside(
+        f"k = {row_of(1.0, 0.0, 2.0, 1.0)} b = Reciprocal (k) q = Div (x, b)"
+    ),
+    "noise, beside rows times a 0 for all": beside(
+        "k = Constant <value_float = 0.0> () l = Identity (k) q = Mul (x, l)"
+    ),
+    "noise, beside a comparison of rows with an endless number": beside(
+        f"k = {row_of(1.0, '3.4e38', 1.0, 1.0)} b = Less (x, k) q = Cast <to = 1> (b)"
+    ),
+    "noise, beside exponentials of rows and an endless number": beside(
+        f"k = {row_of(0.0, -3.4e38, 0.0, 0.0)} b = Add (x, k) q = Exp (b)"
+    ),
+    "noise, beside a line of slope 0": beside("q = HardSigmoid <alpha = 0.0> (x)"),
+    "noise, beside a product of rows by a column of zeros": beside(
+        "k = Constant <value = float[4, 2] {1.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0}> () "
+        "q = MatMul (x, k)"
+    ),
+    "noise, beside a product of rows by a column of zeros that is a row": beside(
+        "k = Constant <value = float[2, 4] {1.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0}> () "
+        "q = Gemm <transB = 1> (x, k)"
+    ),
+    "noise, beside sums of rows times a mask": beside(
+        f"""k = {row_of(1.0, 0.0, 1.0, 1.0)} s = Squeeze (k, zeroth)
+        q = Einsum <equation = "bi,i->bi"> (x, s)"""
+    ),
+    "noise, beside a convolution with a channel of zeros": beside(
+        f"""{IN_CHANNEL} k = Constant <value = float[2, 1, 2] {{1.0, 0.0, 0.0, 0.0}}> ()
+        q = Conv (u, k)""",
+        rank=3,
+    ),
+    "noise, beside a transposed convolution with a weight of 0": beside(
+        f"""{IN_CHANNEL} k = Constant <value = float[1, 1, 2] {{1.0, 0.0}}> ()
+        q = ConvTranspose <strides = [2]> (u, k)""",
+        rank=3,
+    ),
+    "noise, beside a transposed convolution of groups, one with a weight of 0": beside(
+        """u = Unsqueeze (x, axis2)
+        k = Constant <value = float[4, 1, 2] {1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0}> ()
+        q = ConvTranspose <group = 4, strides = [2]> (u, k)""",
+        rank=3,
+    ),
+    "noise, beside a sum of nothing": beside(
+        "e = Slice (x, zeroth, zeroth, one) q = ReduceSum (e, one)"
+    ),
+    "noise, beside a product over nothing": beside(
+        f"e = Slice (x, zeroth, zeroth, one) {filled('k', 0, 4)} q = MatMul (e, k)"
+    ),
+    "noise, beside a sum of rows of before, of which there may be none": beside(
+        "q = ReduceSum <keepdims = 0> (past, one)", more=", float[batch, before, 4] past"
+    ),
+    "noise, beside a sum of all that a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceSum (e, one)"
+    ),
+    "noise, beside a multiple of a sum of all that a Softmax gives, turned": beside(
+        """e = Softmax (x) t = Unsqueeze (e, one) p = Transpose <perm = [0, 2, 1]> (t)
+        g = Mul (p, ones) q = ReduceSum (g, one)""",
+        rank=3,
+    ),
+    "noise, beside a sum of all that a Softmax gives, in another shape": beside(
+        """e = Softmax (x) square = Constant <value_ints = [0, 2, 2]> () s = Reshape (e, square)
+        both = Constant <value_ints = [1, 2]> () q = ReduceSum (s, both)""",
+        rank=3,
+    ),
+    "noise, beside a mean of what a Softmax gives, by equal weights": beside(
+        f"e = Softmax (x) {SQUARE} q = MatMul (e, k)"
+    ),
+    "noise, beside sums of what a Softmax gives, up to all": beside(
+        "e = Softmax (x) ax = Constant <value_int = 1> () q = CumSum (e, ax)"
+    ),
+    "noise, beside the greatest of what a Hardmax gives": beside(
+        "e = Hardmax (x) q = ReduceMax (e, one)"
+    ),
+    "noise, beside a mean of windows as long as a Softmax": beside(
+        f"{IN_CHANNEL} e = Softmax (u) q = AveragePool <kernel_shape = [4]> (e)", rank=3
+    ),
+    "noise, beside a mean of what has none": beside(
+        "e = MeanVarianceNormalization <axes = [1]> (x) q = ReduceMean (e, one)"
+    ),
+    "noise, beside a normalisation of one": beside(
+        """u = Unsqueeze (x, axis2) scale = Constant <value_floats = [1.0]> ()
+        q = LayerNormalization (u, scale)""",
+        rank=3,
+    ),
+    "noise, beside a normalisation with a scale of 0": beside(
+        """scale = Constant <value_floats = [1.0, 0.0, 1.0, 1.0]> ()
+        q = LayerNormalization (x, scale)"""
+    ),
+    "noise, beside a sum of a Softmax in a branch": beside(
+        """go = Constant <value = bool {1}> ()
+        e = If (go) <then_branch = t () => (float[batch, 4] f) { f = Softmax (x) },
+        else_branch = o () => (float[batch, 4] g) { g = Relu (x) }> q = ReduceSum (e, one)"""
     ),
     "noise, beside a choice of rows and zeros": Mixed(
         f"""{MASK} zero = Sub (ones, ones) q = Where (mask, zero, x) h = Add (q, r) {TURNED}""",
@@ -492,6 +638,52 @@ TOGETHER = {
         f"""u = Unsqueeze (x, one) {filled("k", 1, 1, 3)}
         q = ConvTranspose <strides = [2], pads = [1, 1], output_padding = [1]> (u, k)
         v = RandomNormalLike (q) h = Add (q, v) {TURNED}"""
+    ),
+    "noise, beside rows or a mask that is false": beside(
+        """bits = Constant <value = bool[1, 4] {0, 0, 0, 0}> () zero = Sub (ones, ones)
+        is = Greater (x, zero) any = Or (is, bits) q = Cast <to = 1> (any)"""
+    ),
+    "noise, beside rows that are no less than the least": beside(
+        f"k = {row_of(1.0, -3.4e38, 1.0, 1.0)} q = Max (x, k)"
+    ),
+    "noise, beside rows between two bounds": beside(
+        "up = Constant <value_float = 6.0> () q = Clip (x, ones, up)"
+    ),
+    "noise, beside squares of rows": beside("k = Constant <value_float = 2.0> () q = Pow (x, k)"),
+    "noise, beside rows without a mean, divided": beside(
+        f"""k = {row_of(50000.0, -1200.0, 1.0, 0.0)} b = Sub (x, k)
+        l = {row_of(900.0, 20.0, 1.0, 2.0)} q = Div (b, l)"""
+    ),
+    "noise, beside a product of rows by a matrix with some zeros": beside(
+        "k = Constant <value = float[4, 2] {1.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0}> () "
+        "q = MatMul (x, k)"
+    ),
+    "noise, beside a product of rows, and a bias of zeros": beside(
+        f"{filled('k', 4, 2)} l = {row_of(0.0, 1.0)} q = Gemm (x, k, l)"
+    ),
+    "noise, beside a convolution with some zeros": beside(
+        f"""{IN_CHANNEL} k = Constant <value = float[2, 1, 2] {{1.0, 0.0, 0.0, 1.0}}> ()
+        q = Conv (u, k)""",
+        rank=3,
+    ),
+    "noise, beside a sum of rows along the new of a Softmax": beside(
+        """u = Unsqueeze (x, one) t = Concat <axis = 1> (u, u) e = Softmax (t)
+        q = ReduceSum <keepdims = 0> (e, one)"""
+    ),
+    "noise, beside a product of what a Softmax gives": beside(
+        """e = Softmax (x) k = Constant <value = float[4, 1] {1.0, 2.0, 3.0, 4.0}> ()
+        q = MatMul (e, k)"""
+    ),
+    "noise, beside a sum of exponentials of what a normalisation gives, behind a Relu": beside(
+        """e = MeanVarianceNormalization <axes = [1]> (x) g = Relu (e) q = ReduceSum (g, one)"""
+    ),
+    "noise, beside an attention of rows to all of them": beside(
+        """t = Transpose <perm = [0, 2, 1]> (past) s = MatMul (past, t) p = Softmax (s)
+        g = MatMul (p, past) q = ReduceMean <keepdims = 0> (g, one)""",
+        more=", float[batch, before, 4] past",
+    ),
+    "noise, beside a mean of rows of before": beside(
+        "q = ReduceMean <keepdims = 0> (past, one)", more=", float[batch, before, 4] past"
     ),
     "noise, beside a product of rows and zeros": Mixed(
         f"""{ZEROS_BESIDE} {filled("k", 5, 4)} p = MatMul (q, k) h = Add (p, r) {TURNED}""",

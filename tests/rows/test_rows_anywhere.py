@@ -433,6 +433,12 @@ REORDERED = {
         f"f = Reshape (both, two) {MEETS}",
         "'both' (Concat) puts rows of 'x' and of others one behind the other",
     ),
+    "noise, beside a convolution whose windows do not go on": (
+        """o = Constant <value_ints = [1]> () u = Unsqueeze (x, o) c = RandomNormalLike (u)
+        k = Constant <value = float[1, 1, 2] {1.0, 1.0}> ()
+        f = Conv <strides = [0], pads = [2, 2]> (u, k) z = Add (f, c) y = Squeeze (z, o)""",
+        "'z' (Add) has the input 'f', whose shape nobody knows",
+    ),
     "turned round as noise": (
         f"{CUT} c = RandomNormalLike (x) f = Slice (c, m, least, o, m) y = Add (f, x)",
         "'f' (Slice) takes some of the rows of 'c', or turns them round",

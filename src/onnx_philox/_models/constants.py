@@ -93,3 +93,8 @@ def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
         allowed = "a tensor that ONNX can read"
         remedy = "Check the model with onnx.checker.check_model, and export it again."
         refuse("onnx_philox", f"the constant {tensor.name!r}", given, allowed, remedy)
+    except FileNotFoundError:
+        place = tensor.location if isinstance(tensor, ir.ExternalTensor) else tensor.name
+        what = f"the external data {str(place)!r}"
+        remedy = "Put the file beside the model."
+        refuse("onnx_philox", what, "no file", "a file in the model's folder", remedy)

@@ -34,6 +34,8 @@ class Products:
         self._made_of: dict[str, frozenset[str]] = {name: frozenset({name}) for name in self.names}
         # Those that a difference may have made negative.
         self._signed: set[str] = set()
+        # Sums with a number, of which no other part may be negative.
+        self._positive: set[str] = set()
 
     def __contains__(self, name: str | None) -> bool:
         return name in self._factors
@@ -59,7 +61,10 @@ class Products:
         if not named or (len(named) == 1 and sum(numbers) == 0):
             return named[0] if named else sum(numbers)
         is_signed = sum(numbers) < 0 or any(map(self.may_be_negative, named))
-        return self.computed(("sum", sum(numbers), *named), named, is_signed=is_signed)
+        made = self.computed(("sum", sum(numbers), *named), named, is_signed=is_signed)
+        if isinstance(made, str) and sum(numbers) > 0 and not is_signed:
+            self._positive.add(made)
+        return made
 
     def computed(
         self,
@@ -123,6 +128,16 @@ class Products:
     def count(self, dimension: Dimension, name: str) -> int:
         """How often one of an input is a factor of a dimension."""
         return self._factors[dimension][1].count(name) if isinstance(dimension, str) else 0
+
+    def is_positive(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension is greater than 0, as one of an input is that has this name.
+
+        A sum with a number is, if nothing else in it may be negative.
+        """
+        if not isinstance(dimension, str):
+            return isinstance(dimension, int) and dimension > 0
+        number, factors = self._factors[dimension]
+        return number > 0 and all(factor == name or factor in self._positive for factor in factors)
 
     def of(self, dimensions: Iterable[Dimension]) -> Dimension:
         """The product of dimensions; None where it is not known."""

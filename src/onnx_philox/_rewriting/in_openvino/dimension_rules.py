@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import gap_rules, index_rules, rules
+from onnx_philox._rewriting.rows import constant_rules, gap_rules, index_rules, masks, rules
 from onnx_philox._rewriting.rows.meetings import Meeting
 from onnx_philox._rewriting.rows.moves import REORDERS
 from onnx_philox._rewriting.rows.step import Rule, Step
@@ -210,7 +210,8 @@ def _reversed_sequence(step: Step, _: int) -> Sequence[Moves | None]:
 def _one_hot(step: Step, _: int) -> Sequence[Moves | None]:
     new = step.number("axis", -1) % (step.rank(0) + 1)
     indices = [axis if axis < new else axis + 1 for axis in rules.all_axes(step)]
-    return [ByAxis(indices), *rules.others_free(step, 1)]
+    # One of all along the new dimension is on.
+    return [ByAxis(indices, constant_sums=[new]), *rules.others_free(step, 1)]
 
 
 def _sequence(states: int) -> Rule:
@@ -253,7 +254,7 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
     keys = MOVED if is_causal or step.has(3) else GONE
     count = (step.dims[1] or ())[rank - 2]
     # What sees one key gives its value, whatever it asks.
-    may_be_one = keys is MOVED or not gap_rules.are_several_or_rows(step, count)
+    may_be_one = keys is MOVED or not constant_rules.are_several_or_rows(step, count)
     query = ByAxis(
         [*same, rank - 2, GONE],
         ones=step.ones(0),
@@ -368,29 +369,49 @@ _ELEMENTWISE = """
 """
 _COMPARISONS = "Equal Greater GreaterEqual Less LessEqual NotEqual"
 _REDUCTIONS = """
-    ReduceL1 ReduceL2 ReduceLogicalAnd ReduceLogicalOr ReduceMax ReduceMean ReduceMin ReduceProd
-    ReduceSum
+    ReduceL1 ReduceL2 ReduceLogicalAnd ReduceLogicalOr ReduceMax ReduceMin ReduceProd ReduceSum
 """
 
 _SAMPLED = rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE]))
 
+_LINEAR = constant_rules.linear(_elementwise)
+_REDUCED = rules.reduced(_axis_given(1), _keeps)
+
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, _elementwise),
-    **_named("LogicalAnd Multiply", gap_rules.scaled(_elementwise)),
-    **_named("Add Subtract", gap_rules.added(_elementwise)),
-    **_named(_COMPARISONS, _compared),
+    **_named("Convert Exp Identity Log Negative", _LINEAR),
+    **_named("Add Subtract", constant_rules.added(_LINEAR)),
+    **_named("BitwiseAnd LogicalAnd Multiply", constant_rules.absorbed(_LINEAR, masks.SCALES)),
+    **_named("BitwiseLeftShift BitwiseRightShift", constant_rules.absorbed(_LINEAR, masks.SHIFTS)),
+    "BitwiseOr": constant_rules.absorbed(_elementwise, masks.BITS),
+    "Clamp": constant_rules.clipped(_elementwise),
+    "Divide": constant_rules.absorbed(_LINEAR, masks.QUOTIENT),
+    "HardSigmoid": constant_rules.absorbed(_elementwise, (None, masks.WEIGHS)),
+    "LogicalOr": constant_rules.absorbed(_elementwise, masks.IS_TRUE),
+    "Maximum": constant_rules.absorbed(_elementwise, masks.HIGHEST),
+    "Minimum": constant_rules.absorbed(_elementwise, masks.LOWEST),
+    **_named("FloorMod Mod", constant_rules.absorbed(_elementwise, masks.REST)),
+    "Power": constant_rules.absorbed(_elementwise, masks.POWER),
+    "SquaredDifference": constant_rules.absorbed(_elementwise, masks.ENDLESS),
+    **_named(_COMPARISONS, constant_rules.absorbed(_compared, masks.ENDLESS)),
     "PRelu": _sloped,
-    **_named(_REDUCTIONS, rules.reduced(_axis_given(1), _keeps)),
+    **_named(_REDUCTIONS, constant_rules.totalled(_REDUCED)),
+    "ReduceMean": constant_rules.totalled(_REDUCED, is_mean=True),
     "ConvertLike": _like_the_first,
     "Broadcast": _broadcast,
     **_named("Eye Range ShapeOf", rules.size_alone),
     **_named("NonMaxSuppression NonZero Unique", rules.nowhere),
-    **_named("LogSoftmax Softmax SoftMax", gap_rules.shared_out(_softmax_axes)),
+    **_named("LogSoftmax Softmax SoftMax", constant_rules.shared_out(_softmax_axes)),
     "CumSum": gap_rules.cumulated(_axis_given(1)),
-    **_named("MVN NormalizeL2", rules.looking(_axis_given(1))),
+    **_named(
+        "MVN NormalizeL2",
+        constant_rules.normalised(rules.looking(_axis_given(1)), _axis_given(1)),
+    ),
     "LRN": rules.looking(_axis_given(1)),
-    "BatchNormInference": _batch_norm,
-    "GroupNormalization": rules.normalised(rules.behind_first, 1),
+    "BatchNormInference": constant_rules.absorbed(_batch_norm, (None, masks.WEIGHS)),
+    "GroupNormalization": constant_rules.normalised(
+        rules.normalised(rules.behind_first, 1), rules.behind_first, 1
+    ),
     "Transpose": rules.turned(_order),
     "Reshape": rules.in_order,
     "Squeeze": rules.squeezed(_squeezed_axes),
@@ -413,15 +434,15 @@ RULES: dict[str, Rule] = {
     "ScatterElementsUpdate": index_rules.put_along(_axis_given(3)),
     "ScatterNDUpdate": index_rules.put_at,
     "ScatterUpdate": _put_at_axis,
-    "MatMul": gap_rules.summed(rules.multiplied(_turns)),
-    "Einsum": gap_rules.summed(rules.of_equation),
+    "MatMul": constant_rules.summed(rules.multiplied(_turns)),
+    "Einsum": constant_rules.summed(rules.of_equation),
     **_named("Convolution GroupConvolution", gap_rules.convolved),
     **_named("ConvolutionBackpropData GroupConvolutionBackpropData", gap_rules.convolved_back),
-    "DeformableConvolution": gap_rules.with_gaps(rules.convolved),
+    "DeformableConvolution": gap_rules.gappy(rules.convolved),
     **_named("AdaptiveAvgPool AdaptiveMaxPool", rules.pooled),
     **_named("AvgPool MaxPool", gap_rules.pooled(rules.pooled)),
     "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
-    "GridSample": gap_rules.with_gaps(_SAMPLED, gap_rules.is_sampled_outside),
+    "GridSample": gap_rules.gappy(_SAMPLED, gap_rules.is_sampled_outside),
     "Interpolate": rules.resized(_interpolated),
     "LSTMSequence": _sequence(2),
     **_named("GRUSequence RNNSequence", _sequence(1)),
@@ -432,7 +453,7 @@ RULES: dict[str, Rule] = {
     "RDFT": rules.cut(_axis_given(1)),
     # Col2Im and STFT may have no batch.
     "Col2Im": rules.first_stays(0, least_rank=3),
-    "ExtractImagePatches": gap_rules.with_gaps(rules.first_stays(0)),
+    "ExtractImagePatches": gap_rules.gappy(rules.first_stays(0)),
     "STFT": rules.first_stays(0, least_rank=2),
 }
 """By the names of their types."""
@@ -459,9 +480,7 @@ _DEEDS = {
 
 def meeting_of(kind: str) -> Meeting:
     """How an operator makes its output's elements of its inputs."""
-    meeting = rules.meeting_of(kind, RULES[kind])
-    is_elementwise = meeting is Meeting.OTHER and kind in ELEMENTWISE
-    return Meeting.ELEMENTWISE if is_elementwise else meeting
+    return rules.meeting_of(kind, ELEMENTWISE)
 
 
 def deed_of(kind: str, name: str) -> str:

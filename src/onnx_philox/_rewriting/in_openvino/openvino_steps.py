@@ -56,6 +56,9 @@ def step_of(
     def may_mask(index: int, use: masks.Use) -> bool:
         return masks.may_mask(values[index], _maker, _array, use)
 
+    def array(index: int) -> NDArray[Any] | None:
+        return masks.constant_of(values[index], _maker, _array)
+
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
         names=[value.get_node().get_friendly_name() for value in values],
@@ -70,6 +73,7 @@ def step_of(
         begins_with_row=begins_with_row,
         are_own_indices=are_own_indices,
         masks=may_mask,
+        array=array,
         repeated=lambda index: counting.repeated_number(producers, values[index]),
         opset=opset_of(node) or 1,
     )
@@ -107,7 +111,10 @@ class _Attributes:
         found = self._of(name)
         if found is None or isinstance(found, str):
             return None
-        return list(found) if isinstance(found, Sequence) else [int(found)]
+        if isinstance(found, Sequence):
+            return list(found)
+        number: Any = found if isinstance(found, float) else int(found)
+        return [number]
 
     def text(self, name: str) -> str | None:
         """See `Step`."""

@@ -10,9 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows import masks, rules
+from onnx_philox._rewriting.rows.constant_rules import (
+    has_constant_sums,
+    leaves_lines_out,
+    leaves_out,
+    masked,
+    with_gaps,
+)
 from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Margin, Rows
-from onnx_philox._rewriting.rows.masks import Use
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis, Moves
 
@@ -57,59 +63,6 @@ Cuts = Callable[[Step], Mapping[int, Cut]]
 """What an operator takes of some dimensions."""
 
 
-def scaled(rule: Rule) -> Rule:
-    """A product of elements, where zeros of a constant leave some out."""
-
-    def with_mask(step: Step, output: int) -> Sequence[Moves | None]:
-        moves = rule(step, output)
-        if any(_is_mask(step, index, Use.SCALES) for index in range(len(step.known))):
-            return [_with_gaps(each) for each in moves]
-        return moves
-
-    return with_mask
-
-
-def added(rule: Rule) -> Rule:
-    """A sum of elements, which may be what says to a Softmax what it leaves out."""
-
-    def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
-        moves = list(rule(step, output))
-        for index, each in enumerate(moves):
-            if isinstance(each, ByAxis) and _is_mask(step, index, Use.IS_ADDED):
-                moves[index] = replace(each, has_zeros=True)
-                break
-        return moves
-
-    return with_zeros
-
-
-def summed(rule: Rule) -> Rule:
-    """A sum of products, whose factors may be constants that have zeros."""
-
-    def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
-        moves = list(rule(step, output))
-        there = [known for known in step.known if known is not None]
-        if not any(known.rows in (Rows.PART, Rows.GAPS) for known in there):
-            return moves
-        for index, each in enumerate(moves):
-            if isinstance(each, ByAxis) and _is_mask(step, index, Use.WEIGHS):
-                moves[index] = replace(each, has_zeros=True)
-        return moves
-
-    return with_zeros
-
-
-def _is_mask(step: Step, index: int, use: Use) -> bool:
-    """Whether an input without rows may leave out some of what it meets, but not all."""
-    known = step.known[index]
-    if known is None or not known.is_free:
-        return False
-    dims = step.dims[index]
-    if dims is not None and all(d == 1 for d in dims):
-        return False
-    return step.masks(index, use)
-
-
 def cumulated(axes: rules.Axes) -> Rule:
     """A cumulative sum or product; an exclusive one leaves out the end of each line."""
 
@@ -118,36 +71,13 @@ def cumulated(axes: rules.Axes) -> Rule:
         rank = range(step.rank(0))
         is_exclusive = step.number("exclusive", 0) != 0
         numbered = along if is_exclusive else ()
-        whole = ByAxis(rank, along, step.ones(0), numbered, has_gaps=is_exclusive)
+        # The last sum along a Softmax is 1.
+        ends_alike = has_constant_sums(step, 0, along)
+        has_gaps = is_exclusive or ends_alike
+        whole = ByAxis(rank, along, step.ones(0), numbered, has_gaps=has_gaps)
         return [whole, *rules.others_free(step, 1)]
 
     return rule
-
-
-def shared_out(axes: rules.Axes) -> Rule:
-    """A Softmax, which is 1 where it goes along one element, whatever that is.
-
-    That may be all that a mask leaves, or all there is.
-    """
-
-    def rule(step: Step, output: int) -> Sequence[Moves | None]:
-        data, *others = rules.looking(axes)(step, output)
-        dims = step.dims[0] or ()
-        known = step.known[0]
-        is_masked = known is not None and known.is_masked
-        are_several = any(are_several_or_rows(step, dims[axis]) for axis in axes(step))
-        if isinstance(data, ByAxis) and (is_masked or not are_several):
-            data = replace(data, may_say_nothing=True)
-        return [data, *others]
-
-    return rule
-
-
-def are_several_or_rows(step: Step, dimension: Dimension) -> bool:
-    """Whether a dimension has more than one element, but for a batch of one row."""
-    if isinstance(dimension, int):
-        return dimension > 1
-    return step.products.has(dimension, step.batch)
 
 
 def triangle(step: Step, _: int) -> Sequence[Moves | None]:
@@ -168,7 +98,7 @@ def padded(axes: rules.Axes, mode: str, pads: Pads) -> Rule:
         added = pads(step)
         before = _margins(step.known[0])
         if added is None or before is None:
-            return [_with_gaps(data), *others]
+            return [with_gaps(data), *others]
         dims = step.dims[0] or ()
         made = dict(before)
         for axis, (start, end) in added.items():
@@ -205,7 +135,7 @@ def cut_off(rule: Rule, cuts: Cuts) -> Rule:
 
 def sliced(cuts: Cuts) -> Rule:
     """A Slice."""
-    return cut_off(rules.sliced(lambda step: not_whole(step, cuts(step))), cuts)
+    return cut_off(rules.cut_by_bounds(lambda step: not_whole(step, cuts(step))), cuts)
 
 
 def not_whole(step: Step, cuts: Mapping[int, Cut]) -> dict[int, bool]:
@@ -226,28 +156,42 @@ def not_whole(step: Step, cuts: Mapping[int, Cut]) -> dict[int, bool]:
 
 def convolved(step: Step, output: int) -> Sequence[Moves | None]:
     """A convolution, some of whose windows may lie in what is padded."""
-    data, weights, *others = summed(rules.convolved)(step, output)
+    data, weights, *others = masked(rules.convolved)(step, output)
     data = _windowed(step, data, _kernel(step))
-    if isinstance(data, ByAxis) and data.margins is not None and _is_mask(step, 1, Use.WEIGHS):
+    if isinstance(data, ByAxis) and _has_empty_channels(step):
+        data = replace(data, margins=None, has_gaps=True)
+    if isinstance(data, ByAxis) and data.margins is not None and leaves_out(step, 1, masks.WEIGHS):
         # A weight of 0 may leave out the only element of a window.
         is_padded = bool(_margins(step.known[0])) or any(map(any, _pads(step)))
         if is_padded or _pads_itself(step):
             data = replace(data, margins=None, has_gaps=True)
     if isinstance(data, ByAxis) and (data.has_gaps or data.margins):
-        weights = _with_gaps(weights)
+        weights = with_gaps(weights)
     return [data, weights, *others]
 
 
-def with_gaps(rule: Rule, is_so: Callable[[Step], bool] = lambda _: True) -> Rule:
+def _has_empty_channels(step: Step) -> bool:
+    """Whether the weights may be zeros for all of a channel that a convolution gives."""
+    # OpenVINO has the groups before the channels.
+    channels = 1 + step.rank(1) - step.rank(0)
+    if channels < 1:
+        # Of a quantised convolution the second input is a scale.
+        return False
+    axes = range(channels, step.rank(1))
+    is_level = has_constant_sums(step, 0, [1])
+    return leaves_lines_out(step, 1, axes, has_constant_sums=is_level)
+
+
+def gappy(rule: Rule, is_so: Callable[[Step], bool] = lambda _: True) -> Rule:
     """What gives some elements that are made of none of its inputs', where the function says so."""
 
-    def gappy(step: Step, output: int) -> Sequence[Moves | None]:
+    def with_some(step: Step, output: int) -> Sequence[Moves | None]:
         moves = rule(step, output)
         if not is_so(step):
             return moves
-        return [_with_gaps(each) for each in moves]
+        return [with_gaps(each) for each in moves]
 
-    return gappy
+    return with_some
 
 
 def is_sampled_outside(step: Step) -> bool:
@@ -282,9 +226,12 @@ def pooled(rule: Rule) -> Rule:
         kernel = step.ints("kernel_shape") or step.ints("kernel")
         if _pads_itself(step) and any(each != 1 for each in _of(step, "dilations", 1)):
             # ONNX Runtime pads as if there were no holes in a window.
-            return [_with_gaps(data), *others]
+            return [with_gaps(data), *others]
         if kernel:
             data = _windowed(step, data, kernel)
+        if isinstance(data, ByAxis) and has_constant_sums(step, 0, rules.spatial_axes(step)):
+            # A window may be as long as all of it.
+            data = replace(data, margins=None, has_gaps=True)
         return [data, *others]
 
     return with_margins
@@ -296,7 +243,7 @@ def _windowed(step: Step, data: Moves | None, kernel: Sequence[Dimension]) -> Mo
     if before is None:
         made = _margins_of_windows(step, {}, kernel)
         # The rows that it has beside others may have nothing there either.
-        return data if made == {} else _with_gaps(data)
+        return data if made == {} else with_gaps(data)
     left = {}
     for axis, margin in before.items():
         is_summed = data is not None and data.of(InPlace(axis)) is GONE
@@ -304,7 +251,7 @@ def _windowed(step: Step, data: Moves | None, kernel: Sequence[Dimension]) -> Mo
         if not (margin.is_around and is_summed):
             left[axis] = margin
     made = _margins_of_windows(step, left, kernel)
-    return _with_gaps(data) if made is None else _with_margins(data, made)
+    return with_gaps(data) if made is None else _with_margins(data, made)
 
 
 def _margins_of_windows(
@@ -374,7 +321,9 @@ def _ends_of_windows(before: int, after: int, size: int, dilation: int) -> Ends:
 
 def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
     """A transposed convolution, which may leave gaps between what it writes."""
-    data, *others = summed(rules.convolved)(step, output)
+    data, *others = masked(rules.convolved)(step, output)
+    if leaves_lines_out(step, 1, _channels_summed(step)):
+        return [with_gaps(data), *others]
     strides = _of(step, "strides", 1)
     dilations = _of(step, "dilations", 1)
     added = _of(step, "output_padding", 0)
@@ -390,14 +339,18 @@ def convolved_back(step: Step, output: int) -> Sequence[Moves | None]:
             is_wide = isinstance(kernel, int) and stride <= kernel
             is_dense = dilation == 1 and is_wide
         if not is_dense or more > end:
-            return [_with_gaps(data), *others]
+            return [with_gaps(data), *others]
     return [data, *others]
 
 
-def _with_gaps(moves: Moves | None) -> Moves | None:
-    if not isinstance(moves, ByAxis):
-        return moves
-    return replace(moves, has_gaps=True)
+def _channels_summed(step: Step) -> Sequence[int]:
+    """The dimension of the weights of a transposed convolution along which it sums.
+
+    ONNX's have all groups in it, which are not summed: then it is none.
+    """
+    if step.rank(1) > step.rank(0):
+        return [1]
+    return [0] if step.number("group", 1) == 1 else []
 
 
 def _with_margins(moves: Moves | None, margins: Mapping[int, Margin]) -> Moves | None:

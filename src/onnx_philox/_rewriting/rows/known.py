@@ -113,6 +113,8 @@ class Knowledge:
     """The same, where all do that are in none of these; empty where nobody knows."""
     is_masked: bool = False
     """Whether some elements may be zeros, or a Softmax may make zeros of them, for all rows."""
+    constant_sums: frozenset[int] = frozenset()
+    """The dimensions along which a sum, or the like, may be the same whatever the rows hold."""
 
     @property
     def is_placed(self) -> bool:
@@ -244,6 +246,7 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
         is_alike=is_alike,
         stands=stands,
         is_masked=any(value.is_masked for value in given),
+        constant_sums=frozenset[int]().union(*(value.constant_sums for value in given)),
     )
 
 
@@ -353,4 +356,11 @@ def _with_axes(known: Knowledge, number: Callable[[int], int]) -> Knowledge:
     places = frozenset(replace(place, axis=number(place.axis)) for place in known.places)
     stands = frozenset(replace(place, axis=number(place.axis)) for place in known.stands)
     empty = frozenset[Margin]()
-    return replace(known, places=places, stands=stands, lines=frozenset(), margins=empty)
+    return replace(
+        known,
+        places=places,
+        stands=stands,
+        lines=frozenset(),
+        margins=empty,
+        constant_sums=frozenset(map(number, known.constant_sums)),
+    )

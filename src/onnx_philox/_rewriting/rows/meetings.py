@@ -53,9 +53,7 @@ _SUMS = """
 _PRODUCTS = "Einsum FusedMatMul Gemm MatMul MatMulInteger QLinearMatMul"
 _PICKED = "Gather GatherElements GatherND GridSample"
 _WRITTEN = "Scatter ScatterElements ScatterElementsUpdate ScatterND ScatterNDUpdate ScatterUpdate"
-_ELEMENTWISE = "Add And LogicalAnd Mul Multiply Sub Subtract"
 MEETINGS: dict[str, Meeting] = {
-    **dict.fromkeys(_ELEMENTWISE.split(), Meeting.ELEMENTWISE),
     **dict.fromkeys(_SUMS.split(), Meeting.SUMS),
     **dict.fromkeys(_PRODUCTS.split(), Meeting.PRODUCTS),
     "Concat": Meeting.SIDE_BY_SIDE,
@@ -250,6 +248,44 @@ def is_masked(parts: Sequence[Part], meeting: Meeting) -> bool:
     elif meeting is Meeting.WRITTEN:
         has_constants = parts[0].known.is_free or parts[-1].known.is_free
     return has_constants or any(part.known.is_masked for part in parts)
+
+
+def constant_sums_of(
+    parts: Sequence[Part],
+    meeting: Meeting,
+    made: Dimensions | None,
+) -> frozenset[int]:
+    """The dimensions of the output along which a sum may be the same whatever the rows hold.
+
+    Args:
+        parts: The inputs.
+        meeting: How the output is made of them.
+        made: Its shape.
+    """
+    placed = [part for part in parts if part.known.is_placed]
+    if len(placed) != 1 or meeting in (Meeting.SUMS, Meeting.PRODUCTS):
+        return frozenset()
+    (part,) = placed
+    moves = part.moves
+    before = part.known.constant_sums
+    if isinstance(moves, ByAxis):
+        if moves.constant_sums is not None:
+            return frozenset(moves.constant_sums)
+        if meeting is Meeting.ELEMENTWISE and not moves.keeps_sums:
+            return frozenset()
+    ends = [_end_of(moves, axis) for axis in before]
+    if MOVED in ends:
+        # They may be along any.
+        return frozenset(range(len(made or ())))
+    return frozenset(end for end in ends if isinstance(end, int))
+
+
+def _end_of(moves: Moves, axis: int) -> int | Fate:
+    """The dimension of the output that is one of an input."""
+    if isinstance(moves, InOrder):
+        return axis if moves.keeps(axis) else MOVED
+    end = moves.of(InPlace(axis))
+    return end.axis if isinstance(end, InPlace) else end
 
 
 def lines_of(parts: Sequence[Part], meeting: Meeting) -> frozenset[int]:

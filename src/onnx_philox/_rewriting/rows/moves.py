@@ -26,6 +26,7 @@ from onnx_philox._rewriting.rows.meetings import (
     BROADCAST,
     Meeting,
     Part,
+    constant_sums_of,
     has_several_along,
     is_masked,
     lines_of,
@@ -393,6 +394,7 @@ def together(
         lines=lines,
         margins=margins,
         is_masked=is_masked(parts, meeting),
+        constant_sums=constant_sums_of(parts, meeting, step.made[output]),
     )
 
 

@@ -207,7 +207,7 @@ def cut(axes: Axes) -> Rule:
     return rule
 
 
-def sliced(cuts: Callable[[Step], Mapping[int, bool]]) -> Rule:
+def cut_by_bounds(cuts: Callable[[Step], Mapping[int, bool]]) -> Rule:
     """Some dimensions are cut: the function says which, and whether always at the same places."""
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
@@ -481,8 +481,8 @@ def nowhere(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis([MOVED] * step.rank(i)) if step.has(i) else None for i in range(len(step.known))]
 
 
-def meeting_of(kind: str, rule: Rule) -> Meeting:
+def meeting_of(kind: str, elementwise: Collection[str]) -> Meeting:
     """How an operator, of ONNX or of OpenVINO, makes its output's elements of its inputs."""
     if kind in MEETINGS:
         return MEETINGS[kind]
-    return Meeting.ELEMENTWISE if rule in (elementwise, compared) else Meeting.OTHER
+    return Meeting.ELEMENTWISE if kind in elementwise else Meeting.OTHER

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.rows.known import BY_PLACE, Culprit, InPlace, Knowledge, Remedy
@@ -28,7 +31,7 @@ class Step:
     products: Products
     batch: str
     ints: Callable[[str], Sequence[int] | None]
-    """An attribute that is integers, or one integer; None where it has none of this name."""
+    """An attribute that is numbers, or one number; None where it has none of this name."""
     text: Callable[[str], str | None]
     """An attribute that is a text."""
     numbers: Callable[[int], Sequence[Dimension] | None]
@@ -38,7 +41,9 @@ class Step:
     are_own_indices: Callable[[int], bool] = lambda _: False
     """The same, where a batch makes what stands behind it longer, at most."""
     masks: Callable[[int, Use], bool] = lambda _, __: False
-    """Whether an input without rows may have zeros, or make some of a sum in a Softmax."""
+    """Whether an input without rows may leave out elements of what it meets."""
+    array: Callable[[int], NDArray[Any] | None] = lambda _: None
+    """The constant that an input is, or the number that it is all of; None of a large one."""
     repeated: Callable[[int], Dimension] = lambda _: None
     """The integer that each element of an input is; None where nobody knows."""
     opset: int = 0

@@ -74,6 +74,13 @@ class ByAxis:
     """
     has_zeros: bool = False
     """Whether the input may have zeros, for all rows."""
+    constant_sums: Collection[int] | None = None
+    """The dimensions of the output along which a sum may be the same whatever the input holds.
+
+    None where they are those of the input.
+    """
+    keeps_sums: bool = False
+    """Of operators element by element, whether such sums stay the same, or a multiple of it."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from onnx_philox._rewriting.in_onnx.rows import node_rules
 from onnx_philox._rewriting.places import Dimensions
-from onnx_philox._rewriting.rows import gap_rules, rules
+from onnx_philox._rewriting.rows import constant_rules, gap_rules, rules
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
@@ -88,28 +88,26 @@ def _quantised_product(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis(to, ones=step.ones(0)), *rules.others_free(step, 1)]
 
 
-_PRODUCT = gap_rules.summed(rules.multiplied(node_rules.fused_turns))
+_PRODUCT = constant_rules.summed(rules.multiplied(node_rules.fused_turns))
 
+ELEMENTWISE = frozenset("BiasAdd BiasGelu FastGelu Gelu QuickGelu".split())  # noqa: SIM905
+"""Those whose inputs are broadcast to each other."""
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(ELEMENTWISE, rules.elementwise),
     "Attention": _attention,
-    "BiasAdd": rules.elementwise,
-    "BiasGelu": rules.elementwise,
     "BiasSoftmax": rules.normalised(rules.from_axis(1), None),
     "BiasSplitGelu": rules.first_stays(0),
     "EmbedLayerNormalization": _embedded,
-    "FastGelu": rules.elementwise,
     "FusedConv": _convolved,
-    "FusedGemm": node_rules.gemm,
+    "FusedGemm": node_rules.GEMM,
     "FusedMatMul": _PRODUCT,
     "FusedMatMulActivation": _PRODUCT,
-    "Gelu": rules.elementwise,
-    "GemmFastGelu": rules.multiplied(node_rules.plain),
+    "GemmFastGelu": constant_rules.summed(rules.multiplied(node_rules.plain)),
     "GroupNorm": rules.first_stays(0),
     "GroupQueryAttention": rules.first_stays(0, 1, 2, 3, 4, 5, 9, 10),
     "MatMulBnb4": _quantised_product,
     "MatMulNBits": _quantised_product,
     "MultiHeadAttention": rules.first_stays(0, 1, 2, 4, 5, 6, 7),
-    "QuickGelu": rules.elementwise,
     "RotaryEmbedding": rules.first_stays(0, 1),
     "SkipGroupNorm": rules.first_stays(0, 3),
     "SkipLayerNormalization": _skipped,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import gap_rules, rules
+from onnx_philox._rewriting.rows import constant_rules, gap_rules, rules
 from onnx_philox._rewriting.rows.step import Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
@@ -170,12 +170,15 @@ def order(step: Step) -> Sequence[int] | None:
     return step.ints("perm")
 
 
-def gemm(step: Step, output: int) -> Sequence[Moves | None]:
+def _gemm(step: Step, output: int) -> Sequence[Moves | None]:
     def turns(step: Step) -> tuple[bool, bool]:
         return step.number("transA", 0) != 0, step.number("transB", 0) != 0
 
     first, second = rules.multiplied(turns)(first_inputs(step, 2), output)
     return [first, second, rules.aligned(step, 2, 2) if step.has(2) else None]
+
+
+GEMM = constant_rules.flat(constant_rules.summed(_gemm, factors=2), "alpha")
 
 
 def first_inputs(step: Step, count: int) -> Step:
@@ -252,7 +255,8 @@ def one_hot(step: Step, _: int) -> Sequence[Moves | None]:
     rank = step.rank(0) + 1
     new = step.number("axis", -1) % rank
     indices = [axis if axis < new else axis + 1 for axis in rules.all_axes(step)]
-    return [ByAxis(indices), *rules.others_free(step, 1)]
+    # One of all along the new dimension is on.
+    return [ByAxis(indices, constant_sums=[new]), *rules.others_free(step, 1)]
 
 
 def sampled(step: Step, _: int) -> Sequence[Moves | None]:
@@ -336,7 +340,7 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
     numbered = [1 if is_flat else 2] if is_by_index else []
     count = (step.dims[1] or ())[1 if is_flat else 2]
     # What sees one key gives its value, whatever it asks.
-    may_be_one = keys is MOVED or not gap_rules.are_several_or_rows(step, count)
+    may_be_one = keys is MOVED or not constant_rules.are_several_or_rows(step, count)
     of_query = ByAxis(query, numbered=numbered, may_say_nothing=may_be_one)
     of_key = ByAxis(key, ones=step.ones(1), may_say_nothing=may_be_one)
     moves: list[Moves | None] = [of_query, of_key, ByAxis(value, ones=step.ones(2))]

@@ -8,23 +8,23 @@ from __future__ import annotations
 from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
-from onnx_philox._rewriting.rows import gap_rules, index_rules, rules
+from onnx_philox._rewriting.rows import constant_rules, gap_rules, index_rules, masks, rules
 from onnx_philox._rewriting.rows.moves import REORDERS
 from onnx_philox._rewriting.rows.step import Rule
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED
 
 _ELEMENTWISE = """
-    Abs Acos Acosh Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
     BitwiseXor Cast Ceil Celu Clip Cos Cosh Div Elu Erf Exp Floor Gelu
     HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Max
-    Mean Min Mish Mod Neg Not Or PRelu Pow Reciprocal RegexFullMatch Relu Round Selu Shrink
-    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt StringConcat Sum SwiGLU Swish Tan Tanh
+    Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal RegexFullMatch Relu Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt StringConcat Sub Sum SwiGLU Swish Tan Tanh
     ThresholdedRelu Where Xor
 """
 _COMPARISONS = "Equal Greater GreaterOrEqual Less LessOrEqual"
 _REDUCTIONS = """
-    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
-    ReduceSum ReduceSumSquare
+    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSum
+    ReduceSumSquare
 """
 _SIZE_ALONE = "EyeLike Shape Size"
 _SHAPE_ALONE = "ConstantOfShape RandomNormalLike RandomUniformLike"
@@ -36,20 +36,42 @@ def _named(names: str, rule: Rule) -> dict[str, Rule]:
     return dict.fromkeys(names.split(), rule)
 
 
-_PRODUCT = gap_rules.summed(rules.multiplied(node_rules.plain))
+def _scaled(axes: rules.Axes, channel: int | None) -> Rule:
+    """A normalisation with a scale and a bias."""
+    return constant_rules.normalised(rules.normalised(axes, channel), axes, 1)
+
+
+_LINEAR = constant_rules.linear(rules.elementwise)
+_REDUCED = rules.reduced(node_rules.axes_of, node_rules.keeps)
+_PRODUCT = constant_rules.summed(rules.multiplied(node_rules.plain))
 
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, rules.elementwise),
-    **_named("And Mul", gap_rules.scaled(rules.elementwise)),
-    **_named("Add Sub", gap_rules.added(rules.elementwise)),
-    **_named(_COMPARISONS, rules.compared),
+    **_named("Cast Exp Identity Log Neg", _LINEAR),
+    **_named("Add Mean Sub Sum", constant_rules.added(_LINEAR)),
+    **_named("And BitwiseAnd Mul", constant_rules.absorbed(_LINEAR, masks.SCALES)),
+    **_named("BitShift", constant_rules.absorbed(_LINEAR, masks.SHIFTS)),
+    "BitwiseOr": constant_rules.absorbed(rules.elementwise, masks.BITS),
+    "Clip": constant_rules.clipped(rules.elementwise),
+    "Div": constant_rules.absorbed(_LINEAR, masks.QUOTIENT),
+    "HardSigmoid": constant_rules.flat(rules.elementwise, "alpha"),
+    "Max": constant_rules.absorbed(rules.elementwise, masks.HIGHEST),
+    "Min": constant_rules.absorbed(rules.elementwise, masks.LOWEST),
+    "Mod": constant_rules.absorbed(rules.elementwise, masks.REST),
+    "Or": constant_rules.absorbed(rules.elementwise, masks.IS_TRUE),
+    "Pow": constant_rules.absorbed(rules.elementwise, masks.POWER),
+    **_named(_COMPARISONS, constant_rules.absorbed(rules.compared, masks.ENDLESS)),
     "Expand": node_rules.expanded,
     **_named("CastLike Dropout", node_rules.first_alone),
-    **_named(_REDUCTIONS, rules.reduced(node_rules.axes_of, node_rules.keeps)),
+    **_named(_REDUCTIONS, constant_rules.totalled(_REDUCED)),
+    "ReduceMean": constant_rules.totalled(_REDUCED, is_mean=True),
     **_named("ArgMax ArgMin", rules.reduced(rules.axis_said(0), node_rules.keeps)),
     **_named(
         "GlobalAveragePool GlobalLpPool GlobalMaxPool",
-        rules.reduced(rules.spatial_axes, node_rules.always),
+        constant_rules.totalled(
+            rules.reduced(rules.spatial_axes, node_rules.always),
+            is_mean=True,
+        ),
     ),
     "Det": rules.reduced(node_rules.in_matrix, node_rules.never),
     **_named(_SIZE_ALONE, rules.size_alone),
@@ -57,16 +79,20 @@ RULES: dict[str, Rule] = {
     "Trilu": gap_rules.triangle,
     **_named(_NUMBERS, rules.one_for_all),
     **_named(_OF_ITS_OWN_ORDER, rules.nowhere),
-    **_named("Hardmax LogSoftmax Softmax", gap_rules.shared_out(node_rules.softmax_axes)),
-    **_named("LpNormalization", rules.looking(rules.axis_said(-1))),
+    **_named("Hardmax LogSoftmax Softmax", constant_rules.shared_out(node_rules.softmax_axes)),
+    "LpNormalization": constant_rules.normalised(
+        rules.looking(rules.axis_said(-1)), rules.axis_said(-1)
+    ),
     "LRN": rules.looking(node_rules.channels),
-    "MeanVarianceNormalization": rules.looking(node_rules.mvn_axes),
+    "MeanVarianceNormalization": constant_rules.normalised(
+        rules.looking(node_rules.mvn_axes), node_rules.mvn_axes
+    ),
     **_named("CumProd CumSum", gap_rules.cumulated(rules.axis_given(1))),
     "DynamicQuantizeLinear": rules.normalised(rules.all_axes, None),
-    "BatchNormalization": rules.normalised(node_rules.batch_norm_axes, 1),
-    "InstanceNormalization": rules.normalised(rules.spatial_axes, 1),
-    "GroupNormalization": rules.normalised(rules.behind_first, 1),
-    **_named("LayerNormalization RMSNormalization", rules.normalised(rules.from_axis(-1), None)),
+    "BatchNormalization": _scaled(node_rules.batch_norm_axes, 1),
+    "InstanceNormalization": _scaled(rules.spatial_axes, 1),
+    "GroupNormalization": _scaled(rules.behind_first, 1),
+    **_named("LayerNormalization RMSNormalization", _scaled(rules.from_axis(-1), None)),
     "Transpose": rules.turned(node_rules.order),
     **_named("Flatten Reshape", rules.in_order),
     "Squeeze": rules.squeezed(node_rules.axes_or_none),
@@ -74,7 +100,7 @@ RULES: dict[str, Rule] = {
     "Slice": gap_rules.sliced(node_rules.cuts),
     "Pad": gap_rules.padded(node_rules.padded_axes, "mode", node_rules.pads),
     "Tile": rules.tiled(node_rules.repeats),
-    "CenterCropPad": gap_rules.with_gaps(rules.cut(node_rules.cropped_axes)),
+    "CenterCropPad": gap_rules.gappy(rules.cut(node_rules.cropped_axes)),
     "TopK": rules.cut(rules.axis_said(-1)),
     "Split": rules.split(node_rules.split_axes, rules.count_made),
     "Concat": rules.joined(node_rules.joined_axes),
@@ -91,15 +117,15 @@ RULES: dict[str, Rule] = {
     "MatMul": _PRODUCT,
     "MatMulInteger": _PRODUCT,
     "QLinearMatMul": node_rules.quantised_product,
-    "Gemm": gap_rules.summed(node_rules.gemm),
-    "Einsum": gap_rules.summed(rules.of_equation),
+    "Gemm": node_rules.GEMM,
+    "Einsum": constant_rules.summed(rules.of_equation),
     **_named("Conv ConvInteger QLinearConv", gap_rules.convolved),
     "ConvTranspose": gap_rules.convolved_back,
-    "DeformConv": gap_rules.with_gaps(rules.convolved),
+    "DeformConv": gap_rules.gappy(rules.convolved),
     **_named("AveragePool LpPool MaxPool", gap_rules.pooled(rules.pooled)),
     "MaxRoiPool": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE])),
     "RoiAlign": node_rules.OF_REGIONS,
-    "GridSample": gap_rules.with_gaps(node_rules.sampled, gap_rules.is_sampled_outside),
+    "GridSample": gap_rules.gappy(node_rules.sampled, gap_rules.is_sampled_outside),
     "Resize": rules.resized(node_rules.kept_scales, 3),
     "Upsample": rules.resized(node_rules.kept_scales),
     **_named("GRU LSTM RNN", node_rules.recurrent),
@@ -110,7 +136,7 @@ RULES: dict[str, Rule] = {
     **_named("AffineGrid Col2Im STFT", rules.first_stays(0)),
     "CausalConvWithState": rules.first_stays(0, 3),
     "LinearAttention": rules.first_stays(*range(6)),
-    "TensorScatter": gap_rules.with_gaps(rules.first_stays(0, 1, 2), gap_rules.is_over_others),
+    "TensorScatter": gap_rules.gappy(rules.first_stays(0, 1, 2), gap_rules.is_over_others),
     "MaxUnpool": rules.nowhere,
     "StringNormalizer": rules.cut(node_rules.unless_one),
     "StringSplit": rules.cut(rules.no_axes),
@@ -118,6 +144,8 @@ RULES: dict[str, Rule] = {
 }
 """Of ONNX's own domain, by their names."""
 
+ELEMENTWISE = frozenset(f"{_ELEMENTWISE} {_COMPARISONS}".split()) | fused_rules.ELEMENTWISE
+"""Those whose inputs are broadcast to each other."""
 _DEEDS = {
     "Concat": "puts rows of {} and of others one behind the other",
     "Flatten": "mixes the rows of {} with what stands before them",
@@ -143,7 +171,7 @@ def deed_of(kind: str, name: str) -> str:
     return _DEEDS.get(kind, REORDERS).format(repr(name))
 
 
-RULES["SimplifiedLayerNormalization"] = rules.normalised(rules.from_axis(-1), None)
+RULES["SimplifiedLayerNormalization"] = _scaled(rules.from_axis(-1), None)
 
 WITHOUT_A_RULE = {
     "ImageDecoder": "it gives one image",

@@ -133,7 +133,7 @@ class RowWalk(Followed[ir.Value]):
             for index in range(len(node.outputs)):
                 self._say(node.outputs[index], partial(self._unknown, step, has_bodies=bool(inner)))
             return
-        meeting = rules.meeting_of(node.op_type, rule)
+        meeting = rules.meeting_of(node.op_type, onnx_row_rules.ELEMENTWISE)
         for index, output in enumerate(node.outputs):
             if is_wanted(output):
                 deed = onnx_row_rules.deed_of(node.op_type, _name_of_first(node))

@@ -78,6 +78,10 @@ def step_of(
             return False
         return masks.may_mask(value, _maker, _array, use)
 
+    def array(index: int) -> NDArray[Any] | None:
+        value = node.inputs[index]
+        return None if value is None else masks.constant_of(value, _maker, _array)
+
     def repeated(index: int) -> Dimension:
         value = node.inputs[index]
         return None if value is None else counting.repeated_number(producers, value)
@@ -97,6 +101,7 @@ def step_of(
         begins_with_row=begins_with_row,
         are_own_indices=are_own_indices,
         masks=may_mask,
+        array=array,
         repeated=repeated,
         opset=opset,
     )
@@ -108,8 +113,8 @@ def _array(value: ir.Value) -> NDArray[Any] | None:
     if node is None or node.op_type != "ConstantOfShape":
         try:
             return small_constant(value, masks.MOST_NUMBERS)
-        except OSError:
-            # It is in a file of its own, which is not there.
+        except ValueError:
+            # It is damaged, or in a file of its own, which is not there.
             return None
     number = node.attributes.get("value")
     if number is None:

@@ -1,0 +1,303 @@
+"""Where operators give elements that are the same whatever the rows hold, in ONNX and in OpenVINO.
+
+As a product by zero, the least of a number and an endless one, a sum over nothing, or over all that
+a Softmax gives. See `rules.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from onnx_philox._rewriting.places import Dimension
+from onnx_philox._rewriting.rows import masks, rules
+from onnx_philox._rewriting.rows.known import Rows
+from onnx_philox._rewriting.rows.masks import Use
+from onnx_philox._rewriting.rows.step import Rule, Step
+from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis, Moves
+
+
+def with_gaps(moves: Moves | None) -> Moves | None:
+    """The same, where some elements of the output may be made of none of the input."""
+    if not isinstance(moves, ByAxis):
+        return moves
+    return replace(moves, has_gaps=True)
+
+
+def absorbed(rule: Rule, uses: Sequence[Use | None] | Use) -> Rule:
+    """What gives a constant where a constant among its inputs says so.
+
+    Args:
+        rule: What it does to dimensions.
+        uses: Which constants do, for each input; or for any.
+    """
+
+    def with_constants(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        of_inputs = [uses] * len(moves) if isinstance(uses, Use) else uses
+        for index, use in enumerate(of_inputs):
+            if use is not None and leaves_out(step, index, use):
+                return [with_gaps(each) for each in moves]
+        return moves
+
+    return with_constants
+
+
+def leaves_out(step: Step, index: int, use: Use) -> bool:
+    """Whether an input without rows may leave out elements of what it meets."""
+    known = step.known[index] if index < len(step.known) else None
+    if known is None or not known.is_free:
+        return False
+    if _is_one(step, index):
+        # A number that only a run knows is not taken for one that leaves out everything.
+        numbers = step.array(index)
+        return numbers is not None and masks.finds(use, numbers)
+    return step.masks(index, use)
+
+
+def _is_one(step: Step, index: int) -> bool:
+    dims = step.dims[index]
+    return dims is not None and all(d == 1 for d in dims)
+
+
+def added(rule: Rule) -> Rule:
+    """A sum of elements, which may be what says to a Softmax what it leaves out."""
+    endless = absorbed(rule, masks.ENDLESS)
+
+    def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = list(endless(step, output))
+        for index, each in enumerate(moves):
+            if not isinstance(each, ByAxis) or _is_one(step, index):
+                continue
+            if leaves_out(step, index, masks.IS_ADDED):
+                moves[index] = replace(each, has_zeros=True)
+                break
+        return moves
+
+    return with_zeros
+
+
+def linear(rule: Rule) -> Rule:
+    """What leaves sums of a Softmax's elements what they are, or a multiple of it."""
+
+    def with_sums(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        return [replace(m, keeps_sums=True) if isinstance(m, ByAxis) else m for m in moves]
+
+    return with_sums
+
+
+def clipped(rule: Rule) -> Rule:
+    """What lies between two bounds, which may be one."""
+
+    def with_bounds(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        least = _bound(step, "min", 1)
+        most = _bound(step, "max", 2)
+        is_all_one = least is not None and most is not None and bool((least >= most).all())
+        is_too_high = least is not None and masks.finds(masks.HIGHEST, least)
+        is_too_low = most is not None and masks.finds(masks.LOWEST, most)
+        if is_all_one or is_too_high or is_too_low:
+            return [with_gaps(each) for each in moves]
+        return moves
+
+    return with_bounds
+
+
+def _bound(step: Step, name: str, index: int) -> masks.Numbers | None:
+    """What an attribute or an input says."""
+    said = step.ints(name)
+    if said is not None:
+        return np.array(said, np.float32)
+    return step.array(index) if step.has(index) else None
+
+
+def flat(rule: Rule, slope: str) -> Rule:
+    """What an attribute of 0 makes the same everywhere."""
+
+    def with_slope(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        is_flat = step.number(slope, 1) == 0
+        return [with_gaps(each) for each in moves] if is_flat else moves
+
+    return with_slope
+
+
+def summed(rule: Rule, factors: int | None = None) -> Rule:
+    """A sum of products along dimensions that are gone.
+
+    Args:
+        rule: What it does to dimensions.
+        factors: How many inputs are multiplied, the first ones; None for all.
+    """
+    with_masks = masked(rule, factors)
+
+    def along_lines(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = list(with_masks(step, output))
+        multiplied = range(len(moves))[:factors]
+        for index in multiplied:
+            axes = _gone(moves[index])
+            others = [other for other in multiplied if other != index]
+            levels = any(has_constant_sums(step, i, _gone(moves[i])) for i in others)
+            if leaves_lines_out(step, index, axes, has_constant_sums=levels):
+                return [with_gaps(each) for each in moves]
+            if _may_be_over_nothing(step, index, axes, output):
+                moves[index] = _saying_nothing(moves[index])
+        return moves
+
+    return along_lines
+
+
+def masked(rule: Rule, factors: int | None = None) -> Rule:
+    """A sum of products, whose factors may be constants that have zeros.
+
+    Args:
+        rule: What it does to dimensions.
+        factors: See `summed`.
+    """
+
+    def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = list(rule(step, output))
+        there = [known for known in step.known if known is not None]
+        if not any(known.rows in (Rows.PART, Rows.GAPS) for known in there):
+            return moves
+        for index, each in enumerate(moves[:factors]):
+            if isinstance(each, ByAxis) and leaves_out(step, index, masks.WEIGHS):
+                moves[index] = replace(each, has_zeros=True)
+        return moves
+
+    return with_zeros
+
+
+def leaves_lines_out(
+    step: Step,
+    index: int,
+    axes: Collection[int],
+    *,
+    has_constant_sums: bool = False,
+) -> bool:
+    """Whether a sum of products by an input without rows may be the same whatever the rows hold.
+
+    Args:
+        step: The operator.
+        index: The input.
+        axes: The dimensions of it over which the sum goes.
+        has_constant_sums: Whether what is multiplied by it has such a sum, as a Softmax has.
+    """
+    known = step.known[index]
+    if known is None or not known.is_free:
+        return False
+    numbers = step.array(index)
+    if numbers is None:
+        return leaves_out(step, index, masks.WEIGHS)
+    if numbers.ndim != step.rank(index):
+        # All of it is this number.
+        return has_constant_sums or masks.finds(masks.WEIGHS, numbers)
+    along = tuple(axes)
+    is_left_out = (numbers == 0).all(axis=along).any()
+    if has_constant_sums and numbers.size:
+        is_left_out |= (numbers.max(axis=along) == numbers.min(axis=along)).any()
+    return bool(is_left_out)
+
+
+def _gone(moves: Moves | None) -> list[int]:
+    """The dimensions of an input over which an operator sums."""
+    if not isinstance(moves, ByAxis):
+        return []
+    return [axis for axis, to in enumerate(moves.to) if to is GONE]
+
+
+def has_constant_sums(step: Step, index: int, axes: Collection[int]) -> bool:
+    """Whether a sum along one of some dimensions of an input may be the same for all rows."""
+    known = step.known[index]
+    return known is not None and not known.constant_sums.isdisjoint(axes)
+
+
+def _may_be_over_nothing(step: Step, index: int, axes: Collection[int], output: int) -> bool:
+    """Whether a sum along dimensions of an input may have no element, where the output has some."""
+    dims = step.dims[index] or ()
+    made = step.made[output] or ()
+    return any(_may_be_empty(step, dims[axis]) and dims[axis] not in made for axis in axes)
+
+
+def _may_be_empty(step: Step, dimension: Dimension) -> bool:
+    if isinstance(dimension, int):
+        return dimension < 1
+    return not step.products.is_positive(dimension, step.batch)
+
+
+def _saying_nothing(moves: Moves | None) -> Moves | None:
+    """The same, where some elements of the output may be the same, whatever the input holds."""
+    return replace(moves, may_say_nothing=True) if isinstance(moves, ByAxis) else moves
+
+
+def totalled(rule: Rule, *, is_mean: bool = False) -> Rule:
+    """A sum, a norm, or the like, along dimensions of an input.
+
+    Args:
+        rule: What it does to dimensions.
+        is_mean: Whether it is no number where there is no element.
+    """
+
+    def along_lines(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rule(step, output)
+        axes = _gone(data)
+        is_of_nothing = not is_mean and _may_be_over_nothing(step, 0, axes, output)
+        if is_of_nothing or has_constant_sums(step, 0, axes):
+            data = _saying_nothing(data)
+        return [data, *others]
+
+    return along_lines
+
+
+def shared_out(axes: rules.Axes) -> Rule:
+    """A Softmax, which is 1 where it goes along one element, whatever that is.
+
+    That may be all that a mask leaves, or all there is.
+    """
+
+    def rule(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rules.looking(axes)(step, output)
+        dims = step.dims[0] or ()
+        known = step.known[0]
+        is_masked = known is not None and known.is_masked
+        are_several = any(are_several_or_rows(step, dims[axis]) for axis in axes(step))
+        if isinstance(data, ByAxis):
+            is_one = is_masked or not are_several
+            data = replace(data, may_say_nothing=is_one, constant_sums=axes(step))
+        return [data, *others]
+
+    return rule
+
+
+def are_several_or_rows(step: Step, dimension: Dimension) -> bool:
+    """Whether a dimension has more than one element, but for a batch of one row."""
+    if isinstance(dimension, int):
+        return dimension > 1
+    return step.products.has(dimension, step.batch)
+
+
+def normalised(rule: Rule, axes: rules.Axes, scale: int | None = None) -> Rule:
+    """A normalisation, which leaves nothing of one element, nor of what its scale makes zero.
+
+    Args:
+        rule: What it does to dimensions.
+        axes: Those along which it goes.
+        scale: The input by which it is multiplied; None where there is none.
+    """
+
+    def along_lines(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rule(step, output)
+        if output or not isinstance(data, ByAxis):
+            return [data, *others]
+        if scale is not None and leaves_out(step, scale, masks.WEIGHS):
+            data = replace(data, has_gaps=True)
+        along = axes(step)
+        dims = step.dims[0] or ()
+        is_of_one = bool(along) and all(dims[axis] == 1 for axis in along)
+        data = replace(data, may_say_nothing=is_of_one, constant_sums=along)
+        return [data, *others]
+
+    return along_lines
