@@ -270,6 +270,19 @@ APART = {
         q = ConvTranspose <group = 4, strides = [2]> (u, k)""",
         rank=3,
     ),
+    "noise, beside a recurrent layer with a unit that no weight reaches": beside(
+        f"""{IN_CHANNEL} k = Constant <value = float[1, 2, 4]
+        {{1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0}}> () {filled("l", 1, 2, 2)}
+        t = Transpose <perm = [1, 0, 2]> (u) p, last = RNN <hidden_size = 2> (t, k, l)
+        q = Squeeze (last, zeroth)""",
+        is_read_by_openvino=False,
+    ),
+    "noise, beside an attention to rows of before, of which there may be none": beside(
+        f"""{IN_CHANNEL} p = Attention <q_num_heads = 1, kv_num_heads = 1> (u, past, past)
+        q = Squeeze (p, one)""",
+        is_read_by_openvino=False,
+        more=", float[batch, before, 4] past",
+    ),
     "noise, beside a sum of nothing": beside(
         "e = Slice (x, zeroth, zeroth, one) q = ReduceSum (e, one)"
     ),
@@ -320,6 +333,10 @@ APART = {
         """go = Constant <value = bool {1}> ()
         e = If (go) <then_branch = t () => (float[batch, 4] f) { f = Softmax (x) },
         else_branch = o () => (float[batch, 4] g) { g = Relu (x) }> q = ReduceSum (e, one)"""
+    ),
+    "noise, beside a choice by rows of two constants that share one": beside(
+        f"""k = {row_of(1.0, 2.0, 3.0, 4.0)} l = {row_of(0.0, 2.0, 0.0, 0.0)}
+        zero = Sub (ones, ones) is = Greater (x, zero) q = Where (is, k, l)"""
     ),
     "noise, beside a choice of rows and zeros": Mixed(
         f"""{MASK} zero = Sub (ones, ones) q = Where (mask, zero, x) h = Add (q, r) {TURNED}""",
@@ -642,6 +659,10 @@ TOGETHER = {
     "noise, beside rows or a mask that is false": beside(
         """bits = Constant <value = bool[1, 4] {0, 0, 0, 0}> () zero = Sub (ones, ones)
         is = Greater (x, zero) any = Or (is, bits) q = Cast <to = 1> (any)"""
+    ),
+    "noise, beside a choice by rows of two constants": beside(
+        f"""k = {row_of(1.0, 2.0, 3.0, 4.0)} l = Constant <value_float = 5.0> ()
+        zero = Sub (ones, ones) is = Greater (x, zero) q = Where (is, k, l)"""
     ),
     "noise, beside rows that are no less than the least": beside(
         f"k = {row_of(1.0, -3.4e38, 1.0, 1.0)} q = Max (x, k)"

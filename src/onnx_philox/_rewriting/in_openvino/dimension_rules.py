@@ -222,7 +222,8 @@ def _sequence(states: int) -> Rule:
         data: list[int | Fate] = [0, 2, GONE] if not output else [0, MOVED, GONE]
         state: list[int | Fate] = [0, 1, 3] if not output else [0, 1, 2]
         looks = () if output else [1]
-        has_gaps = not output and gap_rules.ends_early(step, states + 1, 1)
+        ends_early = not output and gap_rules.ends_early(step, states + 1, 1)
+        has_gaps = ends_early or constant_rules.has_silent_units(step, states + 2)
         moves: list[Moves | None] = [ByAxis(data, looks, has_gaps=has_gaps)]
         moves += [ByAxis(state, [2], has_gaps=has_gaps) for _ in range(states)]
         moves.append(ByAxis([0]))
@@ -235,14 +236,15 @@ def _cell(states: int) -> Rule:
     """One step of it: [batch, features], states [batch, features]."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        moves: list[Moves | None] = [ByAxis([0, GONE])]
-        moves += [ByAxis([0, 1], [1]) for _ in range(states)]
+        has_gaps = constant_rules.has_silent_units(step, states + 1)
+        moves: list[Moves | None] = [ByAxis([0, GONE], has_gaps=has_gaps)]
+        moves += [ByAxis([0, 1], [1], has_gaps=has_gaps) for _ in range(states)]
         return [*moves, *rules.others_free(step, states + 1)]
 
     return rule
 
 
-def _attention(step: Step, _: int) -> Sequence[Moves | None]:
+def _attention(step: Step, output: int) -> Sequence[Moves | None]:
     rank = step.rank(0)
     if step.rank(1) != rank or step.rank(2) != rank:
         raise UnclearError("has queries, keys and values of several ranks")
@@ -262,7 +264,8 @@ def _attention(step: Step, _: int) -> Sequence[Moves | None]:
         may_say_nothing=may_be_one,
     )
     key = ByAxis([*same, keys, GONE], ones=step.ones(1), may_say_nothing=may_be_one)
-    value = ByAxis([*same, keys, rank - 1], ones=step.ones(2))
+    is_of_none = constant_rules.may_be_over_nothing(step, 1, [rank - 2], output)
+    value = ByAxis([*same, keys, rank - 1], ones=step.ones(2), may_say_nothing=is_of_none)
     moves: list[Moves | None] = [query, key, value]
     if step.has(3):
         whole: list[int | Fate] = [*same, rank - 2, GONE]
@@ -392,6 +395,7 @@ RULES: dict[str, Rule] = {
     "Minimum": constant_rules.absorbed(_elementwise, masks.LOWEST),
     **_named("FloorMod Mod", constant_rules.absorbed(_elementwise, masks.REST)),
     "Power": constant_rules.absorbed(_elementwise, masks.POWER),
+    "Select": constant_rules.chosen(_elementwise),
     "SquaredDifference": constant_rules.absorbed(_elementwise, masks.ENDLESS),
     **_named(_COMPARISONS, constant_rules.absorbed(_compared, masks.ENDLESS)),
     "PRelu": _sloped,

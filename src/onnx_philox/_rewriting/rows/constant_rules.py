@@ -111,7 +111,29 @@ def _bound(step: Step, name: str, index: int) -> masks.Numbers | None:
     said = step.ints(name)
     if said is not None:
         return np.array(said, np.float32)
-    return step.array(index) if step.has(index) else None
+    numbers = step.array(index) if step.has(index) else None
+    return numbers if numbers is not None and numbers.size == 1 else None
+
+
+def chosen(rule: Rule) -> Rule:
+    """A choice of two constants, which is none where both are one."""
+
+    def with_constants(step: Step, output: int) -> Sequence[Moves | None]:
+        moves = rule(step, output)
+        first = step.array(1)
+        second = step.array(2)
+        if first is not None and second is not None and _share_one(first, second):
+            return [with_gaps(each) for each in moves]
+        return moves
+
+    return with_constants
+
+
+def _share_one(first: masks.Numbers, second: masks.Numbers) -> bool:
+    """Whether a number of one is the same in the other, where they stand beside each other."""
+    are_aligned = first.shape == second.shape or 1 in (first.size, second.size)
+    are_same = first == second if are_aligned else np.isin(first, second)
+    return bool(np.any(are_same))
 
 
 def flat(rule: Rule, slope: str) -> Rule:
@@ -143,7 +165,7 @@ def summed(rule: Rule, factors: int | None = None) -> Rule:
             levels = any(has_constant_sums(step, i, _gone(moves[i])) for i in others)
             if leaves_lines_out(step, index, axes, has_constant_sums=levels):
                 return [with_gaps(each) for each in moves]
-            if _may_be_over_nothing(step, index, axes, output):
+            if may_be_over_nothing(step, index, axes, output):
                 moves[index] = _saying_nothing(moves[index])
         return moves
 
@@ -215,8 +237,25 @@ def has_constant_sums(step: Step, index: int, axes: Collection[int]) -> bool:
     return known is not None and not known.constant_sums.isdisjoint(axes)
 
 
-def _may_be_over_nothing(step: Step, index: int, axes: Collection[int], output: int) -> bool:
-    """Whether a sum along dimensions of an input may have no element, where the output has some."""
+def has_silent_units(step: Step, weights: int) -> bool:
+    """Whether a recurrent layer may have units of which no weight reaches its input.
+
+    The last dimension of its weights is that of the input.
+    """
+    if not step.has(weights):
+        return False
+    return leaves_lines_out(step, weights, [step.rank(weights) - 1])
+
+
+def may_be_over_nothing(step: Step, index: int, axes: Collection[int], output: int) -> bool:
+    """Whether a sum along dimensions of an input may have no element, where the output has some.
+
+    Args:
+        step: The operator.
+        index: The input.
+        axes: Its dimensions over which the sum goes.
+        output: The output.
+    """
     dims = step.dims[index] or ()
     made = step.made[output] or ()
     return any(_may_be_empty(step, dims[axis]) and dims[axis] not in made for axis in axes)
@@ -244,7 +283,7 @@ def totalled(rule: Rule, *, is_mean: bool = False) -> Rule:
     def along_lines(step: Step, output: int) -> Sequence[Moves | None]:
         data, *others = rule(step, output)
         axes = _gone(data)
-        is_of_nothing = not is_mean and _may_be_over_nothing(step, 0, axes, output)
+        is_of_nothing = not is_mean and may_be_over_nothing(step, 0, axes, output)
         if is_of_nothing or has_constant_sums(step, 0, axes):
             data = _saying_nothing(data)
         return [data, *others]

@@ -293,7 +293,8 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
         data = [0, 2, GONE]
         state = [1, 2, 3]
     looks = () if output else [time]
-    has_gaps = not output and step.has(4) and gap_rules.ends_early(step, 4, time)
+    ends_early = not output and step.has(4) and gap_rules.ends_early(step, 4, time)
+    has_gaps = ends_early or constant_rules.has_silent_units(step, 1)
     moves: list[Moves | None] = [ByAxis(data, looks, has_gaps=has_gaps), None, None, None]
     moves.append(ByAxis([lengths]))
     # The features of a state are looked along.
@@ -343,7 +344,9 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
     may_be_one = keys is MOVED or not constant_rules.are_several_or_rows(step, count)
     of_query = ByAxis(query, numbered=numbered, may_say_nothing=may_be_one)
     of_key = ByAxis(key, ones=step.ones(1), may_say_nothing=may_be_one)
-    moves: list[Moves | None] = [of_query, of_key, ByAxis(value, ones=step.ones(2))]
+    is_of_none = constant_rules.may_be_over_nothing(step, 1, [1 if is_flat else 2], output)
+    of_value = ByAxis(value, ones=step.ones(2), may_say_nothing=is_of_none)
+    moves: list[Moves | None] = [of_query, of_key, of_value]
     if step.has(3):
         moves.append(replace(_of_mask(step, is_flat=is_flat), may_say_nothing=True))
     else:

@@ -60,6 +60,7 @@ RULES: dict[str, Rule] = {
     "Mod": constant_rules.absorbed(rules.elementwise, masks.REST),
     "Or": constant_rules.absorbed(rules.elementwise, masks.IS_TRUE),
     "Pow": constant_rules.absorbed(rules.elementwise, masks.POWER),
+    "Where": constant_rules.chosen(rules.elementwise),
     **_named(_COMPARISONS, constant_rules.absorbed(rules.compared, masks.ENDLESS)),
     "Expand": node_rules.expanded,
     **_named("CastLike Dropout", node_rules.first_alone),
