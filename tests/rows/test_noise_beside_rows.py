@@ -392,6 +392,18 @@ APART = {
         v = RandomNormalLike (p) h = Add (p, v) {TURNED}""",
         is_read_by_openvino=False,
     ),
+    "noise, beside the mean of a window with gaps that is longer than the padded rows": beside(
+        """few = Slice (x, zeroth, one, one) more = Constant <value_ints = [0, 1, 0, 0]> ()
+        e = Pad (few, more) u = Unsqueeze (e, one)
+        q = AveragePool <kernel_shape = [4], pads = [2, 2], strides = [3], dilations = [2]> (u)""",
+        is_read_by_openvino=False,
+        rank=3,
+    ),
+    "noise, beside means of windows, of which the last begins behind the rows": beside(
+        """more = Constant <value_ints = [0, 1, 0, 1]> () e = Pad (x, more) u = Unsqueeze (e, one)
+        q = AveragePool <kernel_shape = [4], strides = [3], pads = [1, 1], ceil_mode = 1> (u)""",
+        rank=3,
+    ),
     "noise, beside windows of padding alone, of padded channels": Mixed(
         f"""{PADDED} u = Unsqueeze (q, axis2) {filled("k", 1, 5, 1)}
         p = Conv <pads = [1, 1]> (u, k) v = RandomNormalLike (p) h = Add (p, v) {TURNED}"""

@@ -102,7 +102,7 @@ def padded(axes: rules.Axes, mode: str, pads: Pads) -> Rule:
         dims = step.dims[0] or ()
         made = dict(before)
         for axis, (start, end) in added.items():
-            margin = before.get(axis) or Margin(axis, 0, 0, _is_positive(dims[axis]))
+            margin = before.get(axis) or Margin(axis, 0, 0, _is_at_least(dims[axis], 1))
             made[axis] = _grown(margin, start, end)
         return [_with_margins(data, made), *others]
 
@@ -267,7 +267,8 @@ def _margins_of_windows(
     starts, ends = _pads(step)
     strides = _of(step, "strides", 1)
     dilations = _of(step, "dilations", 1)
-    is_longer = step.number("ceil_mode", 0) != 0 or step.text("rounding_type") == "ceil"
+    rounding = step.text("rounding_type") or ""
+    is_longer = step.number("ceil_mode", 0) != 0 or rounding.startswith("ceil")
     for i, size in enumerate(kernel):
         axis = i + 2
         stride = strides[i]
@@ -284,9 +285,16 @@ def _margins_of_windows(
             continue
         all_before = margin.before + starts[i]
         all_behind = margin.after + ends[i]
+        is_padded = all_before > 0 or all_behind > 0
+        reach = (size - 1) * dilation + 1
+        if dilation > 1 and stride > 1 and is_padded:
+            padded_by = starts[i] + ends[i]
+            if not _is_at_least(dims[axis], reach - padded_by):
+                # ONNX Runtime rounds towards a window that goes on behind the padding.
+                return None
         if is_longer:
             all_behind += stride - 1
-        is_there = margin.is_around or (has_none and _is_positive(dims[axis]))
+        is_there = margin.is_around or (has_none and _is_at_least(dims[axis], 1))
         if dilation == 1 and is_there:
             # Of a window without holes nothing is between elements that are there.
             start = max(0, all_before - size + 1)
@@ -376,8 +384,8 @@ def _grown(margin: Margin, start: int, end: int) -> Margin:
     return replace(margin, before=before, after=after, is_around=is_around)
 
 
-def _is_positive(dimension: Dimension) -> bool:
-    return isinstance(dimension, int) and dimension > 0
+def _is_at_least(dimension: Dimension, number: int) -> bool:
+    return isinstance(dimension, int) and dimension >= number
 
 
 def _kernel(step: Step) -> Sequence[Dimension]:
