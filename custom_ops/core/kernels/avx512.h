@@ -188,6 +188,46 @@ struct Avx512 {
   static Words SubtractIfNotBelow32(Words x, Words limit) {
     return _mm512_min_epu32(x, _mm512_sub_epi32(x, limit));
   }
+  /// The high words of 64-bit lanes.
+  static Words HighWords(Words a, Words b) {
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_epi32(a, odd, b);
+  }
+  /// a < b ? below : other.
+  static Words SelectIfBelow32(Words a, Words b, Words below, Words other) {
+    return _mm512_mask_mov_epi32(other, _mm512_cmplt_epu32_mask(a, b), below);
+  }
+  /// A bit for each word of a that is below that of b.
+  static unsigned LanesBelow32(Words a, Words b) { return _mm512_cmplt_epu32_mask(a, b); }
+  /// Stores the words of x where a equals b, one behind the other, and anything behind them up to a whole register. Returns
+  /// how many they are.
+  static unsigned StoreWhereEqual32(Words x, Words a, Words b, unsigned char* out) {
+    const __mmask16 equal = _mm512_cmpeq_epi32_mask(a, b);
+    Store(out, _mm512_maskz_compress_epi32(equal, x));
+    return static_cast<unsigned>(_mm_popcnt_u32(equal));
+  }
+
+  // Words by the numbers of their places in a register, 0 to 15.
+  /// Each place gets the word of the place whose number differs from its own in kBits.
+  template <unsigned kBits>
+  static Words ExchangeLanes32(Words x) {
+    return _mm512_permutexvar_epi32(_mm512_xor_si512(CountWords(), Splat32(kBits)), x);
+  }
+  /// Where the number of the place has the bit: the greater, `with`; elsewhere: the smaller, `without`.
+  template <unsigned kBit>
+  static Words OrderByLane32(Words a, Words b) {
+    return _mm512_mask_max_epu32(Min32(a, b), LanesWith(kBit), a, b);
+  }
+  template <unsigned kBit>
+  static Words SelectByLane32(Words with, Words without) {
+    return _mm512_mask_mov_epi32(without, LanesWith(kBit), with);
+  }
+  static constexpr __mmask16 LanesWith(unsigned bit) {
+    unsigned lanes = 0;
+    for (unsigned i = 0; i < 16; ++i) lanes |= (i & bit) != 0 ? 1u << i : 0u;
+    return static_cast<__mmask16>(lanes);
+  }
+
   static Words Add64(Words a, Words b) { return _mm512_add_epi64(a, b); }
   /// Whether there is a 64-bit lane without bits.
   static bool HasZero64(Words x) { return _mm512_testn_epi64_mask(x, x) != 0; }

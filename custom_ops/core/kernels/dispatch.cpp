@@ -8,7 +8,7 @@
 #include "float_environment.h"
 #include "kernel_sets.h"
 #include "kernels.h"
-#include "permutation_bins.h"
+#include "permutation_groups.h"
 
 #if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
 #if defined(_MSC_VER)
@@ -136,10 +136,12 @@ std::uint64_t SpareRecords(const Piece& piece) {
   const std::uint64_t row = piece.draw.samples;
   if (piece.draw.distribution != Distribution::kPermutation || row <= kShortRow) return 0;
   const bool are_whole = piece.begin % row == 0 && piece.end % row == 0;
-  const std::uint64_t of_parts =
-      are_whole && row <= kMostInParts ? PermutationParts(row).Spare(row, ElementSize(piece.draw.type)) : 0;
-  if (are_whole && piece.draw.type == OutputType::kI64) return of_parts;
-  return std::max(of_parts, std::min(row, kMostSpare));
+  std::uint64_t of_whole = are_whole ? SpareForGroups(row) : 0;
+  if (are_whole && row <= kMostInParts) {
+    of_whole = std::max(of_whole, PermutationParts(row).Spare(row, ElementSize(piece.draw.type)));
+  }
+  if (are_whole && piece.draw.type == OutputType::kI64) return of_whole;
+  return std::max(of_whole, std::min(row, kMostSpare));
 }
 
 unsigned char* SpareFor(Piece* piece) {

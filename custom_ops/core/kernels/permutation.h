@@ -17,6 +17,7 @@
 #include "inlining.h"
 #include "kernels.h"
 #include "permutation_bins.h"
+#include "permutation_groups.h"
 #include "rows.h"
 
 namespace onnx_philox {
@@ -30,6 +31,7 @@ struct KeysRule : RuleOf<2, false, Form::kEach> {
 /// How many records are sorted by way of the stack, and how many may lie there.
 constexpr unsigned kSortedTogether = 2048, kRecordsOnStack = 1024;
 static_assert(kRecordsOnStack <= kUniformsAtOnce, "short rows are drawn at once");
+static_assert(kUniformsAtOnce == kDealtAtOnce, "what is drawn is dealt out");
 /// By how many bits records are dealt out: as they are made, by way of the stack, and in place.
 constexpr unsigned kDealtBits = 10, kDealtHereBits = 11, kDealtInPlaceBits = 8;
 /// So few records are not dealt out; and in so short a row each key is compared with all others.
@@ -144,6 +146,9 @@ class RowPart {
     alignas(64) unsigned char records[kRecordsOnStack * sizeof(std::uint64_t)];
     const unsigned count = static_cast<unsigned>(size_);
     if (count <= kShortestRow) return FillByRanks(keys, count);
+    if constexpr (kHasGroups) {
+      if (is_whole() && count >= kFewestInGroups && FillByGroupsFrom(keys, count)) return;
+    }
     if (kHasBins && is_whole()) {
       PermutationBins<Isa> bins(index_bits_);
       const auto keyed = [keys](unsigned i) { return KeyedIndex{High32(keys[i] & kCounted), i}; };
@@ -155,6 +160,9 @@ class RowPart {
 
   /// Fills it.
   void Fill() {
+    if constexpr (kHasGroups) {
+      if (is_whole() && FillByGroups()) return;
+    }
     if (!is_whole() || !FillByParts()) Descend(0, 0, 0, size_);
   }
 
@@ -164,6 +172,8 @@ class RowPart {
  private:
   /// Bins are sorted side by side: without vectors they are slower. Tests, which shorten keys, have them all the same.
   static constexpr bool kHasBins = sizeof(typename Isa::Words) > sizeof(std::uint64_t) || kKeyBits < 64;
+  /// Registers of 16 words sort groups. They take whole keys.
+  static constexpr bool kHasGroups = sizeof(typename Isa::Words) == 64 && kKeyBits == 64;
 
   bool is_whole() const { return begin_ == 0 && end_ == size_; }
 
@@ -181,6 +191,36 @@ class RowPart {
       rank[i] = before;
     }
     for (unsigned i = 0; i < count; ++i) WriteOne(rank[i], i);
+  }
+
+  /// Fills a whole row of kFewestInGroups to kRecordsOnStack by way of groups; whether it could.
+  ONNX_PHILOX_NOINLINE bool FillByGroupsFrom(const std::uint64_t* keys, unsigned count) const {
+    constexpr unsigned kStride = kRecordsOnStack + sizeof(typename Isa::Words) / sizeof(std::uint32_t);
+    alignas(64) unsigned char memory[GroupsOf(kRecordsOnStack) * kStride * sizeof(std::uint32_t)];
+    PermutationGroups<Isa, kStride> groups(count, index_bits_, memory);
+    groups.DealWhole(keys, count);
+    return WriteGroups(groups);
+  }
+
+  /// Fills a longer whole row by way of groups, if there is memory for them; whether it could.
+  ONNX_PHILOX_NOINLINE bool FillByGroups() const {
+    if (size_ > kMostInGroups || piece_.spare_records < SpareForGroups(size_)) return false;
+    PermutationGroups<Isa, kGroupSize> groups(size_, index_bits_, piece_.spare);
+    alignas(64) std::uint64_t keys[kUniformsAtOnce];
+    for (std::uint64_t begin = 0; begin < size_; begin += kUniformsAtOnce) {
+      const std::uint64_t count = size_ - begin < kUniformsAtOnce ? size_ - begin : kUniformsAtOnce;
+      UniformsOf<From, KeysRule<Isa>>(piece_, first_ + begin, first_ + begin + count, keys);
+      groups.Deal(keys, static_cast<unsigned>(count), static_cast<std::uint32_t>(begin));
+    }
+    return WriteGroups(groups);
+  }
+
+  /// Writes what lies in groups, if no record is lost; whether none is.
+  template <unsigned kStride>
+  bool WriteGroups(const PermutationGroups<Isa, kStride>& groups) const {
+    if (!groups.HaveRoom()) return false;
+    groups.template Write<Index>(out_, [this](std::uint64_t index) { return KeyOf(index); });
+    return true;
   }
 
   /// Fills a whole row by way of bins, if there is memory for its parts; whether it could.

@@ -449,27 +449,36 @@ void TestKeysOfFewBits() {
   TestEqualKeys<14, std::int32_t>(70000, 1500);
 }
 
-/// Long rows, whole and in parts, with spare memory and without: `Fill` has some.
-void TestLongRows(const Kernels& kernels) {
-  const State state = kStates[3];
-  for (const std::uint64_t size : {1025u, 2048u, 2049u, 20011u, 300007u, 1048576u}) {
-    const std::vector<std::uint64_t> order = model::PermutationOf(state, size, 0);
-    std::vector<std::int64_t> wide(size);
-    std::vector<std::int32_t> narrow(size), parts(size);
-    Fill(kernels, PermutationDraw(state, OutputType::kI64, size, wide.data()), 0, size);
-    Fill(kernels, PermutationDraw(state, OutputType::kI32, size, narrow.data()), 0, size);
-    Draw draw = PermutationDraw(state, OutputType::kI32, size, parts.data());
-    const std::uint64_t middle = size / 3;
-    kernels.fill(Piece{draw, 0, middle});
-    draw.out = parts.data() + middle;
-    kernels.fill(Piece{draw, middle, size});
-    bool is_right = narrow == parts;
-    for (std::uint64_t i = 0; i < size; ++i) {
-      const std::int64_t expected = static_cast<std::int64_t>(order[i]);
-      is_right = is_right && wide[i] == expected && narrow[i] == expected;
-    }
-    check::That(is_right, "%s: a permutation of %" PRIu64, kernels.name, size);
+/// A row, whole and in parts, with spare memory and without: `Fill` has some.
+void TestRow(const Kernels& kernels, const State& state, std::uint64_t size) {
+  const std::vector<std::uint64_t> order = model::PermutationOf(state, size, 0);
+  std::vector<std::int64_t> wide(size);
+  std::vector<std::int32_t> narrow(size), parts(size);
+  Fill(kernels, PermutationDraw(state, OutputType::kI64, size, wide.data()), 0, size);
+  Fill(kernels, PermutationDraw(state, OutputType::kI32, size, narrow.data()), 0, size);
+  Draw draw = PermutationDraw(state, OutputType::kI32, size, parts.data());
+  const std::uint64_t middle = size / 3;
+  kernels.fill(Piece{draw, 0, middle});
+  draw.out = parts.data() + middle;
+  kernels.fill(Piece{draw, middle, size});
+  bool is_right = narrow == parts;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const std::int64_t expected = static_cast<std::int64_t>(order[i]);
+    is_right = is_right && wide[i] == expected && narrow[i] == expected;
   }
+  check::That(is_right, "%s: a permutation of %" PRIu64, kernels.name, size);
+}
+
+/// Rows that are dealt out: into bins, groups and parts, of all of which some keys differ only in their lower halves.
+void TestLongRows(const Kernels& kernels) {
+  for (const std::uint64_t size : {1025u, 2048u, 2049u, 20011u, 131072u, 131073u, 300007u, 1048576u}) {
+    TestRow(kernels, kStates[3], size);
+  }
+  // Around the fewest records that go into groups, and the most that go into one, two and five.
+  for (const std::uint64_t size : {109u, 110u, 200u, 201u, 400u, 401u, 1000u, 1001u}) TestRow(kernels, kStates[3], size);
+  // States whose keys overflow a group.
+  TestRow(kernels, State{{0, 0}, 6790}, 1000);
+  TestRow(kernels, State{{0, 0}, 29}, 131072);
 }
 
 /// Numbers of samplers, one for each row: all of them, some, or none (`which`).
