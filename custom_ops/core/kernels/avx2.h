@@ -1,4 +1,4 @@
-// The primitives of the kernels for AVX2 (with F16C; without FMA, which no conversion may use).
+// The primitives of the kernels for AVX2 (with F16C, and FMA for rough numbers: no conversion may use it).
 //
 // As in the AVX-512 kernels, a lane is 64 bits wide and its high half may hold anything: four blocks a register.
 //
@@ -64,6 +64,8 @@ struct Avx2 {
   static Words AddF64(Words a, Words b) { return Int(_mm256_add_pd(F64(a), F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Int(_mm256_sub_pd(F64(a), F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Int(_mm256_mul_pd(F64(a), F64(b))); }
+  /// See the AVX-512 kernels.
+  static Words MultiplyAddF64(Words a, Words b, Words c) { return Int(_mm256_fmadd_pd(F64(a), F64(b), F64(c))); }
   static Words DivideF32(Words a, Words b) { return Int(_mm256_div_ps(F32(a), F32(b))); }
   static Words DivideF64(Words a, Words b) { return Int(_mm256_div_pd(F64(a), F64(b))); }
   static Words SqrtF32(Words x) { return Int(_mm256_sqrt_ps(F32(x))); }

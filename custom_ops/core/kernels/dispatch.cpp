@@ -53,9 +53,9 @@ std::uint64_t SavedRegisters() {
 }
 
 bool HasFeatures(std::uint32_t leaf7_ebx, std::uint64_t saved) {
-  constexpr std::uint32_t kOsXsave = 1u << 27, kAvx = 1u << 28, kF16c = 1u << 29;
+  constexpr std::uint32_t kOsXsave = 1u << 27, kFma = 1u << 12, kAvx = 1u << 28, kF16c = 1u << 29;
   if (Cpuid(0).eax < 7) return false;
-  if ((~Cpuid(1).ecx & (kOsXsave | kAvx | kF16c)) != 0) return false;
+  if ((~Cpuid(1).ecx & (kOsXsave | kFma | kAvx | kF16c)) != 0) return false;
   return (~Cpuid(7).ebx & leaf7_ebx) == 0 && (~SavedRegisters() & saved) == 0;
 }
 
@@ -73,18 +73,9 @@ bool HasAvx512() {
 bool HasAvx2() {
   return HasFeatures(1u << 5, 0x06);  // XMM, YMM
 }
-bool HasFma() { return (Cpuid(1).ecx & 1u << 12) != 0; }
 #endif
 
 bool Always() { return true; }
-
-#if ONNX_PHILOX_HAVE_AVX2
-/// Nearly every processor that has AVX2 has FMA.
-void FillTorchAvx2IfFma(TorchStream* stream, const TorchFill& fill) {
-  static const bool has_fma = HasFma();
-  return has_fma ? FillTorchAvx2(stream, fill) : FillTorchPlain(stream, fill);
-}
-#endif
 
 /// Every instruction set, best first. Selection, errors and tests all read this one list.
 constexpr Kernels kKernels[] = {
@@ -92,7 +83,7 @@ constexpr Kernels kKernels[] = {
     {"avx512", "AVX-512 F, BW, DQ and VL", HasAvx512, avx512::Fill, FillTorchAvx512, avx512::Keep, avx512::WriteWeights},
 #endif
 #if ONNX_PHILOX_HAVE_AVX2
-    {"avx2", "AVX2 and F16C", HasAvx2, avx2::Fill, FillTorchAvx2IfFma, avx2::Keep, avx2::WriteWeights},
+    {"avx2", "AVX2, FMA and F16C", HasAvx2, avx2::Fill, FillTorchAvx2, avx2::Keep, avx2::WriteWeights},
 #endif
 #if ONNX_PHILOX_HAVE_NEON
     {"neon", "NEON, any 64-bit ARM processor", Always, neon::Fill, FillTorchPlain, neon::Keep, neon::WriteWeights},

@@ -46,7 +46,6 @@ void FillTorchAvx512(TorchStream* stream, const TorchFill& fill);
 #endif
 #if ONNX_PHILOX_HAVE_AVX2
 ONNX_PHILOX_DECLARE_SET(avx2)
-/// For processors that have FMA, too.
 void FillTorchAvx2(TorchStream* stream, const TorchFill& fill);
 #endif
 #if ONNX_PHILOX_HAVE_NEON

@@ -19,7 +19,8 @@ constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 /// Below it, exp counts as exp of it: less than 2^-1000, and a normal number.
 constexpr double kSmallestRoughExponent = -700;
 /// How far a rough weight is from that of ExpNonpositive, relative to it; but for weights below 2^-1000. The polynomial is
-/// within 2^-39.7, what is reduced within 2^-42, and ExpNonpositive within 2^-50 of the exact number.
+/// within 2^-39.7, what is reduced within 2^-42, and ExpNonpositive within 2^-50 of the exact number. All that holds whether
+/// or not a set rounds products before it adds.
 constexpr double kRoughError = 0x1p-39;
 
 /// exp(x) of kCount registers of float64 x <= 0, step by step side by side: the steps of one register wait for each other.
@@ -33,20 +34,20 @@ ONNX_PHILOX_INLINE void RoughExp(typename Isa::Words (&x)[kCount]) {
   ONNX_PHILOX_UNROLL
   for (unsigned i = 0; i < kCount; ++i) {
     const Words least = Isa::MaxF64(x[i], Constant<Lanes>(kSmallestRoughExponent));
-    power[i] = Isa::AddF64(Isa::MultiplyF64(least, Constant<Lanes>(kLog2E)), magic);
-    r[i] = Isa::SubtractF64(least, Isa::MultiplyF64(Isa::SubtractF64(power[i], magic), Constant<Lanes>(kLn2)));
+    power[i] = Isa::MultiplyAddF64(least, Constant<Lanes>(kLog2E), magic);
+    r[i] = Isa::MultiplyAddF64(Isa::SubtractF64(power[i], magic), Constant<Lanes>(-kLn2), least);
     x[i] = Constant<Lanes>(kRoughExponential[kTerms - 1]);
   }
   ONNX_PHILOX_UNROLL
   for (unsigned term = kTerms - 1; term > 0; --term) {
     ONNX_PHILOX_UNROLL
     for (unsigned i = 0; i < kCount; ++i) {
-      x[i] = Isa::AddF64(Isa::MultiplyF64(x[i], r[i]), Constant<Lanes>(kRoughExponential[term - 1]));
+      x[i] = Isa::MultiplyAddF64(x[i], r[i], Constant<Lanes>(kRoughExponential[term - 1]));
     }
   }
   ONNX_PHILOX_UNROLL
   for (unsigned i = 0; i < kCount; ++i) {
-    x[i] = Isa::AddF64(Isa::MultiplyF64(x[i], r[i]), Lanes::Splat(Lanes::kOne));
+    x[i] = Isa::MultiplyAddF64(x[i], r[i], Lanes::Splat(Lanes::kOne));
     x[i] = Isa::Add64(x[i], Isa::template ShiftLeft64<52>(power[i]));
   }
 }
