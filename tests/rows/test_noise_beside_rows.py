@@ -64,13 +64,15 @@ class Mixed:
     rank: int = 3
     more: str = ""
     """More inputs than x."""
+    function: str = ""
+    """A function of the model."""
 
     @property
     def model(self) -> onnx.ModelProto:
         dims = ", ".join("abcd"[: self.rank])
         inputs = f"float[batch, 4] x {self.more}"
         graph = f"g ({inputs}) => (float[{dims}] y) {{ {NUMBERS} {self.body} }}"
-        return parse(graph, 23)
+        return parse(f"{graph} {self.function}", 23)
 
 
 def beside(body: str, *, is_read_by_openvino: bool = True, more: str = "", rank: int = 2) -> Mixed:
@@ -253,6 +255,20 @@ APART = {
     "noise, beside sums of rows times a mask": beside(
         f"""k = {row_of(1.0, 0.0, 1.0, 1.0)} s = Squeeze (k, zeroth)
         q = Einsum <equation = "bi,i->bi"> (x, s)"""
+    ),
+    "noise, beside a product of rows by a column of zeros, in a function": Mixed(
+        f"""k = Constant <value = float[4, 2] {{1.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0}}> ()
+        q = own.layer (x, k) v = RandomNormalLike (q) h = Add (q, v) {TURNED}""",
+        rank=2,
+        is_read_by_openvino=False,
+        function="""<domain: "own", opset_import: ["": 23]> layer (a, b) => (d)
+        { d = MatMul (a, b) }""",
+    ),
+    "noise, beside the least of rows and an endless number, in a loop": beside(
+        f"""k = {row_of(1.0, -3.4e38, 1.0, 1.0)} go = Constant <value = bool {{1}}> ()
+        many = Constant <value_int = 3> ()
+        q = Loop (many, go, x) <body = body (int64 i, bool on, float[batch, 4] given)
+        => (bool goes, float[batch, 4] made) {{ goes = Identity (on) made = Min (given, k) }}>"""
     ),
     "noise, beside a convolution with a channel of zeros": beside(
         f"""{IN_CHANNEL} k = Constant <value = float[2, 1, 2] {{1.0, 0.0, 0.0, 0.0}}> ()

@@ -211,7 +211,7 @@ class RowWalk(Followed[ov.Output]):
 
     def _step(self, node: ov.Node) -> Step:
         known = [self._of(value) for value in node.input_values()]
-        return step_of(node, known, self._symbols.sizes, self._batch, self._is_alike)
+        return step_of(node, known, self._symbols.sizes, self._batch, self._is_alike, self._at_home)
 
     def _draw(self, node: ov.Node) -> None:
         name = node.get_name()
@@ -266,7 +266,9 @@ class RowWalk(Followed[ov.Output]):
             inner, results = body.get_parameters(), body.get_results()
             for each in given:
                 value = node.input_value(each.input_index)
-                self._known[inner[each.body_parameter_index].output(0)] = self._of(value)
+                parameter = inner[each.body_parameter_index].output(0)
+                self._known[parameter] = self._of(value)
+                self._outside[parameter] = value
             self._body(body)
             for each in made:
                 end = results[each.body_value_index].input_value(0)
@@ -305,6 +307,8 @@ class RowWalk(Followed[ov.Output]):
                 self._say(parameter, partial(self._slice, value, each.axis, one_by_one))
             else:
                 self._known[parameter] = self._of(value)
+            if isinstance(each, util.InvariantInputDescription):
+                self._outside[parameter] = value
             if isinstance(each, util.MergedInputDescription):
                 carried[each.body_value_index] = (parameter, value)
         for _ in self._rounds(len(carried)):

@@ -34,8 +34,18 @@ def step_of(
     sizes: Sizes,
     batch: str = "",
     is_alike: Callable[[ov.Output], bool] = lambda _: False,
+    at_home: Callable[[ov.Output], ov.Output] = lambda value: value,
 ) -> Step:
-    """A node, given what is known of its inputs."""
+    """A node, given what is known of its inputs.
+
+    Args:
+        node: The node.
+        known: What is known of its inputs.
+        sizes: What is known of sizes.
+        batch: The name of the dimension that is the batch.
+        is_alike: Whether a batch makes a value longer, at most.
+        at_home: What a parameter of a body stands for.
+    """
     values = node.input_values()
     attributes = _Attributes(node)
 
@@ -53,11 +63,17 @@ def step_of(
         value = values[index]
         return counting.begins_with_row(producers, value, batch, are_others_alike=True)
 
+    def maker(value: ov.Output) -> counting.Producer[ov.Output]:
+        return _maker(at_home(value))
+
+    def constant_at(value: ov.Output) -> NDArray[Any] | None:
+        return _array(at_home(value))
+
     def may_mask(index: int, use: masks.Use) -> bool:
-        return masks.may_mask(values[index], _maker, _array, use)
+        return masks.may_mask(values[index], maker, constant_at, use)
 
     def array(index: int) -> NDArray[Any] | None:
-        return masks.constant_of(values[index], _maker, _array)
+        return masks.constant_of(values[index], maker, constant_at)
 
     return Step(
         label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",

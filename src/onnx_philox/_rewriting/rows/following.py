@@ -62,12 +62,23 @@ class Followed(Generic[Value]):
         self._batch = batch
         self._unclear = unclear
         self._known: dict[Value, Knowledge] = {}
+        # What an input of a function, or of a body, is whenever that runs.
+        self._outside: dict[Value, Value] = {}
         self.places: dict[Hashable, list[Place]] = {}
         """Where the batch stands in what each random node draws, if anywhere."""
         self.culprits: dict[Hashable, Culprit] = {}
         """What puts draws out of order before they meet rows of the inputs."""
         # Draws that are not in place by themselves, but may be found to be by what they meet.
         self._doubtful: dict[Hashable, Culprit] = {}
+
+    def _at_home(self, value: Value) -> Value:
+        """A value, or what is given for it where a function is called, or a body is run."""
+        # Functions that call each other in a circle have no end.
+        for _ in range(len(self._outside)):
+            if value not in self._outside:
+                break
+            value = self._outside[value]
+        return value
 
     def _of(self, value: Value | None) -> Knowledge:
         return FREE if value is None else self._known.get(value, FREE)

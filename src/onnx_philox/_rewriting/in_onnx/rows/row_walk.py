@@ -157,6 +157,7 @@ class RowWalk(Followed[ir.Value]):
             self._attributes,
             opset_of(self._imports, node.domain) or 1,
             self._is_alike,
+            self._at_home,
         )
 
     def _draw(self, node: ir.Node) -> None:
@@ -196,6 +197,9 @@ class RowWalk(Followed[ir.Value]):
         given = [self._of(value) for value in node.inputs]
         outer = (self._known, self._imports, self._attributes, self._calls)
         self._known = dict(zip(function.inputs, given, strict=False))
+        for inner, value in zip(function.inputs, node.inputs, strict=False):
+            if value is not None:
+                self._outside[inner] = value
         self._imports = function.opset_imports
         self._attributes = attributes_of_call(node, function, self._attributes)
         self._calls = (*self._calls, node)

@@ -34,8 +34,20 @@ def step_of(
     of_call: Mapping[str, ir.Attr],
     opset: int,
     is_alike: Callable[[ir.Value], bool],
+    at_home: Callable[[ir.Value], ir.Value],
 ) -> Step:
-    """A node, given what is known of its inputs, and the attributes of the call around it."""
+    """A node as the rules see it.
+
+    Args:
+        node: The node.
+        known: What is known of its inputs.
+        shapes: What is known of shapes.
+        batch: The name of the dimension that is the batch.
+        of_call: The attributes of the call of the function around it.
+        opset: The version of its domain.
+        is_alike: Whether a batch makes a value longer, at most.
+        at_home: What an input of a function stands for.
+    """
     walk = shapes.walk
 
     def attribute(name: str) -> ir.Attr | None:
@@ -72,15 +84,21 @@ def step_of(
             return False
         return counting.begins_with_row(producers, value, batch, are_others_alike=True)
 
+    def maker(value: ir.Value) -> counting.Producer[ir.Value] | None:
+        return _maker(at_home(value))
+
+    def constant_at(value: ir.Value) -> NDArray[Any] | None:
+        return _array(at_home(value))
+
     def may_mask(index: int, use: masks.Use) -> bool:
         value = node.inputs[index]
         if value is None:
             return False
-        return masks.may_mask(value, _maker, _array, use)
+        return masks.may_mask(value, maker, constant_at, use)
 
     def array(index: int) -> NDArray[Any] | None:
         value = node.inputs[index]
-        return None if value is None else masks.constant_of(value, _maker, _array)
+        return None if value is None else masks.constant_of(value, maker, constant_at)
 
     def repeated(index: int) -> Dimension:
         value = node.inputs[index]
