@@ -174,6 +174,32 @@ struct Avx2 {
   static Words SubtractIfNotBelow32(Words x, Words limit) {
     return _mm256_min_epu32(x, _mm256_sub_epi32(x, limit));
   }
+  // What sorts words, as in the AVX-512 kernels.
+  static Words HighWords(Words a, Words b) { return _mm256_permute4x64_epi64(Odd32(a, b), 0xD8); }
+  /// The words 0 to 7.
+  static Words CountWords() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+  /// For a and b below 2^31.
+  static Words SelectIfBelow32(Words a, Words b, Words below, Words other) {
+    return _mm256_blendv_epi8(other, below, _mm256_cmpgt_epi32(b, a));
+  }
+  static unsigned LanesBelow32(Words a, Words b) {
+    const __m256i not_below = _mm256_cmpeq_epi32(Max32(a, b), a);
+    return static_cast<unsigned>(_mm256_movemask_ps(F32(not_below))) ^ 0xFFu;
+  }
+  template <unsigned kBits>
+  static Words ExchangeLanes32(Words x) {
+    return _mm256_permutevar8x32_epi32(x, Xor(CountWords(), Splat32(kBits)));
+  }
+  template <unsigned kBit>
+  static Words OrderByLane32(Words a, Words b) {
+    return SelectByLane32<kBit>(Max32(a, b), Min32(a, b));
+  }
+  template <unsigned kBit>
+  static Words SelectByLane32(Words with, Words without) {
+    constexpr int kLanesWith = kBit == 1 ? 0xAA : kBit == 2 ? 0xCC : 0xF0;
+    return _mm256_blend_epi32(without, with, kLanesWith);
+  }
+
   static Words Add64(Words a, Words b) { return _mm256_add_epi64(a, b); }
   /// Whether there is a 64-bit lane without bits.
   static bool HasZero64(Words x) {

@@ -146,7 +146,7 @@ class RowPart {
     alignas(64) unsigned char records[kRecordsOnStack * sizeof(std::uint64_t)];
     const unsigned count = static_cast<unsigned>(size_);
     if (count <= kShortestRow) return FillByRanks(keys, count);
-    if constexpr (kHasGroups) {
+    if constexpr (kHasShortGroups) {
       if (is_whole() && count >= kFewestInGroups && FillByGroupsFrom(keys, count)) return;
     }
     if (kHasBins && is_whole()) {
@@ -172,8 +172,9 @@ class RowPart {
  private:
   /// Bins are sorted side by side: without vectors they are slower. Tests, which shorten keys, have them all the same.
   static constexpr bool kHasBins = sizeof(typename Isa::Words) > sizeof(std::uint64_t) || kKeyBits < 64;
-  /// Registers of 16 words sort groups. They take whole keys.
-  static constexpr bool kHasGroups = sizeof(typename Isa::Words) == 64 && kKeyBits == 64;
+  /// Groups are of whole keys. Short rows are sorted as soon in bins where registers are shorter.
+  static constexpr unsigned kLanes = sizeof(typename Isa::Words) / sizeof(std::uint32_t);
+  static constexpr bool kHasGroups = kLanes >= 8 && kKeyBits == 64, kHasShortGroups = kLanes >= 16 && kKeyBits == 64;
 
   bool is_whole() const { return begin_ == 0 && end_ == size_; }
 
@@ -195,8 +196,8 @@ class RowPart {
 
   /// Fills a whole row of kFewestInGroups to kRecordsOnStack by way of groups; whether it could.
   ONNX_PHILOX_NOINLINE bool FillByGroupsFrom(const std::uint64_t* keys, unsigned count) const {
-    constexpr unsigned kStride = kRecordsOnStack + sizeof(typename Isa::Words) / sizeof(std::uint32_t);
-    alignas(64) unsigned char memory[GroupsOf(kRecordsOnStack) * kStride * sizeof(std::uint32_t)];
+    constexpr unsigned kStride = kRecordsOnStack + kLanes;
+    alignas(64) unsigned char memory[GroupSizes<kLanes>::Count(kRecordsOnStack) * kStride * sizeof(std::uint32_t)];
     PermutationGroups<Isa, kStride> groups(count, index_bits_, memory);
     groups.DealWhole(keys, count);
     return WriteGroups(groups);
@@ -205,7 +206,7 @@ class RowPart {
   /// Fills a longer whole row by way of groups, if there is memory for them; whether it could.
   ONNX_PHILOX_NOINLINE bool FillByGroups() const {
     if (size_ > kMostInGroups || piece_.spare_records < SpareForGroups(size_)) return false;
-    PermutationGroups<Isa, kGroupSize> groups(size_, index_bits_, piece_.spare);
+    PermutationGroups<Isa, GroupSizes<kLanes>::kMost> groups(size_, index_bits_, piece_.spare);
     alignas(64) std::uint64_t keys[kUniformsAtOnce];
     for (std::uint64_t begin = 0; begin < size_; begin += kUniformsAtOnce) {
       const std::uint64_t count = size_ - begin < kUniformsAtOnce ? size_ - begin : kUniformsAtOnce;

@@ -1,5 +1,5 @@
-// Sorts rows of a permutation where registers hold 16 words: the keys of a row are drawn once and dealt out by their upper
-// halves into groups of some 200, and a network sorts each group in 16 registers.
+// Sorts rows of a permutation where registers hold 8 or 16 words: the keys of a row are drawn once and dealt out by their
+// upper halves into groups, and a network sorts each group in 16 registers.
 //
 // A group that overflows is rare, and then permutation.h sorts the row. Keys that are equal as far as records hold them are
 // put into the order of the whole keys.
@@ -18,31 +18,40 @@
 
 namespace onnx_philox {
 
-/// How many records a group gets on average, at most, and how many it holds: four deviations more.
-constexpr unsigned kGroupAverage = 200, kGroupSize = 256;
+/// Groups that registers of kLanes words sort: how many records a group holds, and how many it gets on average, at most,
+/// which is four deviations less.
+template <unsigned kLanes>
+struct GroupSizes {
+  static_assert(kLanes == 8 || kLanes == 16, "other registers sort none");
+  static constexpr unsigned kRegisters = 16, kMost = kRegisters * kLanes, kAverage = kLanes == 16 ? 200 : 88;
+
+  /// The groups of a row.
+  static constexpr unsigned Count(std::uint64_t row) { return static_cast<unsigned>((row + kAverage - 1) / kAverage); }
+};
+
 /// Rows of these sizes go into groups. Smaller ones are sorted sooner in bins; of longer ones, too few bits of the keys go
 /// into records of 32 bits.
 constexpr std::uint64_t kFewestInGroups = 110, kMostInGroups = std::uint64_t{1} << 17;
 /// So many keys are dealt out at once.
 constexpr unsigned kDealtAtOnce = 1024;
 
-static constexpr unsigned GroupsOf(std::uint64_t row) {
-  return static_cast<unsigned>((row + kGroupAverage - 1) / kGroupAverage);
-}
-
-/// Records of 64 bits whose memory holds the groups of a row.
+/// Records of 64 bits whose memory holds the groups of a row, whatever the registers.
 static inline std::uint64_t SpareForGroups(std::uint64_t row) {
-  return row <= kMostInGroups ? std::uint64_t{GroupsOf(row)} * (kGroupSize / 2) : 0;
+  using Of8 = GroupSizes<8>;
+  using Of16 = GroupSizes<16>;
+  if (row > kMostInGroups) return 0;
+  const unsigned of_8 = Of8::Count(row) * Of8::kMost, of_16 = Of16::Count(row) * Of16::kMost;
+  return (of_8 > of_16 ? of_8 : of_16) / 2;
 }
 
 /// Sorts groups. A record is an index, and above it as much as there is room for of what of the key does not say the group.
 template <class Isa>
 class GroupSorter {
  public:
-  explicit GroupSorter(std::uint32_t index_mask) : index_mask_(index_mask) { sorted_[kGroupSize] = 0; }
+  explicit GroupSorter(std::uint32_t index_mask) : index_mask_(index_mask) { sorted_[kMost] = 0; }
 
-  /// Writes the indices of `count` records in order. `key_of` an index is the whole key. Memory up to kGroupSize records is
-  /// read.
+  /// Writes the indices of `count` records in order. `key_of` an index is the whole key. Memory for as many as a
+  /// group holds is read.
   template <class Index, class KeyOf>
   ONNX_PHILOX_INLINE void Write(const unsigned char* records, unsigned count, unsigned char* out, const KeyOf& key_of) {
     Sort(records, count);
@@ -60,8 +69,8 @@ class GroupSorter {
 
  private:
   using Words = typename Isa::Words;
-  static constexpr unsigned kLanes = sizeof(Words) / sizeof(std::uint32_t), kRows = kGroupSize / kLanes;
-  static_assert(kLanes == 16 && kRows == 16, "as many registers as they have lanes");
+  static constexpr unsigned kLanes = sizeof(Words) / sizeof(std::uint32_t);
+  static constexpr unsigned kRows = GroupSizes<kLanes>::kRegisters, kMost = GroupSizes<kLanes>::kMost;
   /// Not below any record.
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
@@ -78,7 +87,7 @@ class GroupSorter {
   }
 
   /// Sorts each column, which is what the registers have in the same lane, then merges columns until there is one run of
-  /// all, down the columns. Transposed, it is in the order of memory.
+  /// all, down the columns. Transposed by squares, it is in the order of memory.
   ONNX_PHILOX_NOINLINE void Sort(const unsigned char* records, unsigned count) {
     const Words none = Isa::Splat32(kNone), end = Isa::Splat32(count);
     Words row[kRows];
@@ -91,13 +100,16 @@ class GroupSorter {
     MergeColumns<1>(row);
     MergeColumns<2>(row);
     MergeColumns<4>(row);
-    MergeColumns<8>(row);
+    if constexpr (kLanes > 8) MergeColumns<8>(row);
     Transpose<1>(row);
     Transpose<2>(row);
     Transpose<4>(row);
-    Transpose<8>(row);
+    if constexpr (kLanes > 8) Transpose<8>(row);
     ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kRows; ++i) Isa::Store(reinterpret_cast<unsigned char*>(sorted_ + i * kLanes), row[i]);
+    for (unsigned i = 0; i < kRows; ++i) {
+      const unsigned column = i % kLanes, square = i / kLanes;
+      Isa::Store(reinterpret_cast<unsigned char*>(sorted_ + column * kRows + square * kLanes), row[i]);
+    }
   }
 
   template <std::size_t... kAt>
@@ -186,7 +198,7 @@ class GroupSorter {
   }
 
   const std::uint32_t index_mask_;
-  alignas(64) std::uint32_t sorted_[kGroupSize + 1];  ///< and a place that the last is compared with
+  alignas(64) std::uint32_t sorted_[kMost + 1];  ///< and a place that the last is compared with
 };
 
 /// The groups of a row. `kStride` records of memory are for each.
@@ -194,7 +206,7 @@ template <class Isa, unsigned kStride>
 class PermutationGroups {
  public:
   PermutationGroups(std::uint64_t row, unsigned index_bits, unsigned char* memory)
-      : groups_(GroupsOf(row)), index_mask_((std::uint32_t{1} << index_bits) - 1), memory_(memory) {
+      : groups_(Sizes::Count(row)), index_mask_((std::uint32_t{1} << index_bits) - 1), memory_(memory) {
     for (unsigned group = 0; group < groups_; ++group) counts_[group] = 0;
   }
 
@@ -211,19 +223,19 @@ class PermutationGroups {
     for (unsigned i = 0; i < count; ++i) {
       const unsigned group = group_of[i], at = counts_[group];
       counts_[group] = at + 1;
-      unsigned char* const to = memory + (group * kStride + at % kGroupSize) * sizeof(records[i]);
+      unsigned char* const to = memory + (group * kStride + at % Sizes::kMost) * sizeof(records[i]);
       std::memcpy(to, &records[i], sizeof(records[i]));
     }
   }
 
   /// Deals out all of a row of at most kMostAtOnce, a register at a time: sooner as long as groups are few.
-  void DealWhole(const std::uint64_t* keys, unsigned count) { DealInto<GroupsOf(kMostAtOnce)>(keys, count); }
+  void DealWhole(const std::uint64_t* keys, unsigned count) { DealInto<Sizes::Count(kMostAtOnce)>(keys, count); }
 
   /// Whether no group got more records than it holds. If not, some are lost.
   bool HaveRoom() const {
     unsigned most = 0;
     for (unsigned group = 0; group < groups_; ++group) most = counts_[group] > most ? counts_[group] : most;
-    return most <= kGroupSize;
+    return most <= Sizes::kMost;
   }
 
   /// Sorts the records and writes their indices. `key_of` an index is the whole key.
@@ -240,6 +252,7 @@ class PermutationGroups {
  private:
   using Words = typename Isa::Words;
   static constexpr unsigned kLanes = sizeof(Words) / sizeof(std::uint32_t);
+  using Sizes = GroupSizes<kLanes>;
   /// In a row that is dealt out at once, each group has memory for all records and a register more.
   static constexpr unsigned kMostAtOnce = kStride - kLanes;
 
@@ -287,7 +300,7 @@ class PermutationGroups {
   const unsigned groups_;
   const std::uint32_t index_mask_;
   unsigned char* const memory_;
-  std::uint32_t counts_[GroupsOf(kMostInGroups)];  ///< how many records each group got
+  std::uint32_t counts_[Sizes::Count(kMostInGroups)];  ///< how many records each group got
 };
 
 }  // namespace onnx_philox

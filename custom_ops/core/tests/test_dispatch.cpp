@@ -238,7 +238,7 @@ void TestPieces() {
   } cases[] = {
       {OutputType::kI64, 1024, 0, 1024, 0},
       {OutputType::kI64, 1025, 0, 1025, 2118},
-      {OutputType::kI64, 10000, 0, 10000, 6400},
+      {OutputType::kI64, 10000, 0, 10000, 7296},
       {OutputType::kI64, 1025, 0, 1024, 1025},
       {OutputType::kI64, 1025, 1, 1025, 1025},
       {OutputType::kI32, 1025, 1025, 2050, 2471},

@@ -476,9 +476,10 @@ void TestLongRows(const Kernels& kernels) {
   }
   // Around the fewest records that go into groups, and the most that go into one, two and five.
   for (const std::uint64_t size : {109u, 110u, 200u, 201u, 400u, 401u, 1000u, 1001u}) TestRow(kernels, kStates[3], size);
-  // States whose keys overflow a group.
+  // States whose keys overflow a group: the first two where registers hold 16 words, the third where they hold 8.
   TestRow(kernels, State{{0, 0}, 6790}, 1000);
   TestRow(kernels, State{{0, 0}, 29}, 131072);
+  TestRow(kernels, State{{0, 0}, 751}, 30000);
 }
 
 /// Numbers of samplers, one for each row: all of them, some, or none (`which`).

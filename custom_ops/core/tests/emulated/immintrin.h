@@ -113,5 +113,6 @@ Mask IsBelow(__m512i a, __m512i b) {
 inline __mmask16 _mm512_cmplt_epi32_mask(__m512i a, __m512i b) { return IsBelow<std::int32_t, __mmask16>(a, b); }
 inline __mmask16 _mm512_cmplt_epu32_mask(__m512i a, __m512i b) { return IsBelow<std::uint32_t, __mmask16>(a, b); }
 inline __mmask8 _mm512_cmplt_epi64_mask(__m512i a, __m512i b) { return IsBelow<std::int64_t, __mmask8>(a, b); }
+inline int _mm_popcnt_u32(unsigned x) { return __builtin_popcount(x); }
 inline __mmask32 _mm512_kunpackw(__mmask32 a, __mmask32 b) { return a << 16 | b; }
 inline __mmask16 _mm512_kunpackb(__mmask16 a, __mmask16 b) { return static_cast<__mmask16>(a << 8 | b); }
