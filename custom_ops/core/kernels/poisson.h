@@ -92,7 +92,7 @@ class PoissonCounts {
       NumbersOf<Isa>(given_, first, count, &rate_);
       Sort(count);
     } else {
-      (rate_[0] < kSmallestLargeRate ? small_ : large_).SetAll(count);
+      (rate_[0] < kSmallestLargeRate ? small_ : large_).SetRun(0, count);
     }
     if (small_.count > 0) Small(values);
     if (large_.count > 0) {
@@ -114,8 +114,8 @@ class PoissonCounts {
       small_.count += is_small ? 1 : 0;
       large_.count += is_small ? 0 : 1;
     }
-    small_.is_all = small_.count == count;
-    large_.is_all = large_.count == count;
+    small_.is_run = small_.count == count;
+    large_.is_run = large_.count == count;
   }
 
   void Small(Column* values) {
@@ -167,7 +167,7 @@ class PoissonCounts {
       kept += is_kept ? 1 : 0;
     }
     small_.count = is_last ? 0 : kept;
-    small_.is_all = false;
+    small_.is_run = false;
   }
 
   /// What depends on the rate alone, for the elements up to `count`; small rates count as 10 and are not looked at.
@@ -245,7 +245,7 @@ class PoissonCounts {
     }
     undecided_.count = undecided;
     large_.count = rejected;
-    large_.is_all = false;
+    large_.is_run = false;
   }
 
   /// The rest; what this rejects joins the rejected.
@@ -301,8 +301,8 @@ class PoissonCounts {
 template <class Isa, unsigned kAttempts>
 ONNX_PHILOX_NOINLINE void FillPoissonCounts(const Piece& piece) {
   PoissonCounts<Isa, kAttempts> counts(piece.draw);
-  if (piece.draw.type == OutputType::kI32) return FillBatches<Isa, std::int32_t>(piece, Parameter::kRate, counts);
-  FillBatches<Isa, std::int64_t>(piece, Parameter::kRate, counts);
+  if (piece.draw.type == OutputType::kI32) return FillBatches<Isa, std::int32_t, 1>(piece, Parameter::kRate, counts);
+  FillBatches<Isa, std::int64_t, 1>(piece, Parameter::kRate, counts);
 }
 
 }  // namespace onnx_philox

@@ -39,18 +39,20 @@ struct Batch {
   /// The place of an element in an array of kSize: where that is 1, a compiler is to see that it is the first.
   static constexpr unsigned At(unsigned i) { return kSize == 1 ? 0 : i; }
 
-  /// A number for each element.
-  struct Column {
-    alignas(64) double value[kSize];
+  /// A number for each element of so many batches.
+  template <unsigned kBatches>
+  struct Columns {
+    alignas(64) double value[kBatches * kSize];
     Words Get(unsigned i) const { return Isa::LoadF64(reinterpret_cast<const unsigned char*>(value + At(i))); }
     void Set(unsigned i, Words x) { Isa::Store(reinterpret_cast<unsigned char*>(value + At(i)), x); }
     double operator[](unsigned i) const { return value[At(i)]; }
     double& operator[](unsigned i) { return value[At(i)]; }
     /// Gives every element what the first register holds in each lane.
     void Spread() {
-      for (unsigned i = kLanes; i < kSize; i += kLanes) Set(i, Get(0));
+      for (unsigned i = kLanes; i < kBatches * kSize; i += kLanes) Set(i, Get(0));
     }
   };
+  using Column = Columns<1>;
 
   /// Blocks, in an order in which `Even` and `Odd` of two registers of one are a register in the order of a Column.
   struct Blocks {
@@ -62,7 +64,7 @@ struct Batch {
     Words Odd(unsigned i) const { return Isa::Odd64(First(i), Second(i)); }
   };
 
-  /// Which elements there are, by their numbers in the batch.
+  /// Which elements there are, by their numbers from the first of the blocks on.
   struct List {
     struct Elements {
       std::uint16_t value[kSize];
@@ -70,12 +72,12 @@ struct Batch {
       std::uint16_t& operator[](unsigned i) { return value[At(i)]; }
     } element;
     unsigned count;
-    bool is_all;  ///< the first `count` elements of the batch
+    bool is_run;  ///< `count` elements that follow each other
 
-    void SetAll(unsigned all) {
-      for (unsigned i = 0; i < all; ++i) element[i] = static_cast<std::uint16_t>(i);
-      count = all;
-      is_all = true;
+    void SetRun(unsigned first, unsigned elements) {
+      for (unsigned i = 0; i < elements; ++i) element[i] = static_cast<std::uint16_t>(first + i);
+      count = elements;
+      is_run = true;
     }
   };
 };
@@ -122,13 +124,20 @@ class BatchBlocks {
     }
   }
 
-  /// Elements `first` to `first` + `count` - 1 are the batch.
+  /// Whether the blocks of these elements differ in word 0 of the counter alone: they share the rest of their work.
+  bool AreOneRun(std::uint64_t first, unsigned count) const {
+    const std::uint32_t word0 = Low32(Add(draw_.state.counter, first * kElementBlocks).low);
+    return draw_.rows.words == nullptr && word0 <= 0xFFFFFFFFu - (count * kElementBlocks - 1);
+  }
+
+  /// Elements `first` to `first` + `count` - 1 are those of which there are blocks: a batch, or any number that are one run.
   void Begin(std::uint64_t first, unsigned count) {
-    const Counter counter = draw_.rows.words == nullptr ? Add(draw_.state.counter, first * kElementBlocks) : Counter{0, 0};
-    word0_ = Low32(counter.low);
-    // Blocks that differ in word 0 of the counter alone share the rest of their work.
-    is_one_run_ = draw_.rows.words == nullptr && word0_ <= 0xFFFFFFFFu - (count * kElementBlocks - 1);
-    if (is_one_run_) return schedule_.BeginRun(counter, draw_.state.key);
+    is_one_run_ = AreOneRun(first, count);
+    if (is_one_run_) {
+      const Counter counter = Add(draw_.state.counter, first * kElementBlocks);
+      word0_ = Low32(counter.low);
+      return schedule_.BeginRun(counter, draw_.state.key);
+    }
     for (unsigned i = 0; i < count; ++i) {
       const std::uint64_t element = first + i;
       const std::uint64_t row = draw_.rows.words == nullptr ? 0 : element / draw_.rows.elements;
@@ -142,8 +151,8 @@ class BatchBlocks {
   void Get(const typename B::List& list, unsigned block, typename B::Blocks* blocks) {
     for (unsigned begin = 0; begin < list.count; begin += B::kAtOnce) {
       unsigned char* const out = blocks->bytes + B::At(begin) * 16;
-      if (is_one_run_ && list.is_all) {
-        EmitRun(word0_ + begin * kElementBlocks + block, offset_, out);
+      if (is_one_run_ && list.is_run) {
+        EmitRun(word0_ + (list.element[0] + begin) * kElementBlocks + block, offset_, out);
       } else if (is_one_run_) {
         GetOfRun(list, block, begin, out);
       } else {
@@ -227,16 +236,18 @@ void Gather(const typename Batch<Isa>::Column& from, const typename Batch<Isa>::
   for (unsigned i = list.count; i % Batch<Isa>::kLanes != 0; ++i) (*to)[i] = from[list.element[0]];
 }
 
-/// Fills a piece with the values that `draw_batch(first, count, values)` makes of each batch, whose numbers are `parameter`.
-template <class Isa, class Out, class DrawBatch>
-void FillBatches(const Piece& piece, Parameter parameter, DrawBatch& draw_batch) {
-  typename Batch<Isa>::Column values;
+/// Fills a piece with the values that `draw(first, count, values)` makes of kBatches batches at once, whose numbers are
+/// `parameter`.
+template <class Isa, class Out, unsigned kBatches, class DrawSome>
+void FillBatches(const Piece& piece, Parameter parameter, DrawSome& draw) {
+  constexpr unsigned kMost = kBatches * Batch<Isa>::kSize;
+  typename Batch<Isa>::template Columns<kBatches> values;
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
   for (std::uint64_t begin = piece.begin; begin < piece.end;) {
     const std::uint64_t left = piece.end - begin;
-    const unsigned count = left < Batch<Isa>::kSize ? static_cast<unsigned>(left) : Batch<Isa>::kSize;
+    const unsigned count = left < kMost ? static_cast<unsigned>(left) : kMost;
     if (!MayDraw<Isa>(piece, parameter, begin, begin + count)) return;
-    draw_batch(begin, count, &values);
+    draw(begin, count, &values);
     for (unsigned i = 0; i < count; ++i) {
       const Out value = static_cast<Out>(values[i]);
       std::memcpy(out + i * sizeof(value), &value, sizeof(value));

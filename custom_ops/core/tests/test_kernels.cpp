@@ -600,6 +600,46 @@ void TestDoubtfulClasses(const Kernels& kernels) {
   }
 }
 
+/// Rough normals are as near to those of NormalsOf as gamma.h needs: uniforms of all sizes, and the least and the greatest.
+void TestRoughNormals() {
+  using S = LanesF64<Scalar>;
+  const auto value_of = [](Scalar::Words words) {
+    double value;
+    std::memcpy(&value, &words, sizeof(value));
+    return value;
+  };
+  std::uint64_t random = 1;
+  for (unsigned i = 0; i < 1000000; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t u = (random & S::kFraction) >> i % 24, v = (random * 0x9E3779B97F4A7C15u) & S::kFraction;
+    const Scalar::Words of_u = Scalar::Splat64(i == 0 ? 0 : i == 1 ? S::kFraction : u);
+    const Scalar::Words of_v = Scalar::Splat64(i == 2 ? 0 : i == 3 ? S::kFraction : v);
+    const double exact = value_of(NormalsOf<S>(of_u, of_v).cosine);
+    const double rough = value_of(Scalar::MultiplyF64(Scalar::SqrtF64(RoughSquaredRadius<Scalar>(of_u)), RoughCosine<Scalar>(of_v)));
+    check::That(std::fabs(rough - exact) <= kRoughNormalError, "a rough normal of %a and %a: %a instead of %a",
+                static_cast<double>(u), static_cast<double>(v), rough, exact);
+  }
+}
+
+/// Gammas of f32 are those of f64, rounded: rough normals may decide the first, and never the second.
+void TestRoundedGammas(const Kernels& kernels) {
+  constexpr std::uint64_t kCount = 100000;
+  std::vector<float> narrow(kCount);
+  std::vector<double> wide(kCount), each(kCount);
+  for (std::uint64_t i = 0; i < kCount; ++i) each[i] = 1 + static_cast<double>(i % 1000) * 0.01;
+  const auto test = [&](const State& state, const double* alpha, bool is_each) {
+    const Numbers numbers{OutputType::kF64, alpha};
+    Fill(kernels, RejectingDraw(state, Distribution::kGamma, OutputType::kF32, numbers, is_each, narrow.data()), 0, kCount);
+    Fill(kernels, RejectingDraw(state, Distribution::kGamma, OutputType::kF64, numbers, is_each, wide.data()), 0, kCount);
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      check::That(narrow[i] == static_cast<float>(wide[i]), "%s: gamma %" PRIu64 " of %g: %a instead of %a", kernels.name, i,
+                  alpha[is_each ? i : 0], static_cast<double>(narrow[i]), wide[i]);
+    }
+  };
+  for (const double alpha : {0.99, 1.0, 1.001, 1.5, 2.5, 30.0, 1e4, 0x1p20, 0x1p21, 1e30}) test(kStates[1], &alpha, false);
+  for (const State& state : kStates) test(state, each.data(), true);
+}
+
 /// The greatest of so many logits that their blocks are looked at in several parts; of equal ones the first.
 void TestGreatestOfMany(const Kernels& kernels) {
   constexpr std::uint64_t kClasses = 140001;
@@ -1195,6 +1235,7 @@ int main(int argc, char** argv) {
   if (is_first) {
     TestBudgets();
     TestRoughWeights();
+    TestRoughNormals();
     TestTokensOfMany<0>(nullptr);
     TestTokensOfMany<kSureBits>(nullptr);
     TestKeysOfFewBits();
@@ -1219,6 +1260,7 @@ int main(int argc, char** argv) {
     const unsigned long long before = check::checks;
     TestRangesOffsetsAlignments(*kernels, draws);
     if (is_first) TestDoubtfulClasses(*kernels);
+    if (is_first) TestRoundedGammas(*kernels);
     TestGuardPages(*kernels, draws);
     TestPiecesMakeTheWhole(*kernels, draws);
     TestThreadsMakeTheWhole(*kernels);
