@@ -31,20 +31,6 @@ class Owner(Protocol):
 
 OwnerOf = TypeVar("OwnerOf", bound=Owner)
 
-_RECORDED = {
-    "name",
-    "op_type",
-    "domain",
-    "version",
-    "path",
-    "function",
-    "outputs",
-    "seeds",
-    "explicit_seed",
-    "seeded",
-}
-"""What a site and its line of a report both say."""
-
 
 @dataclass(frozen=True)
 class Site(Generic[Node, OwnerOf]):
@@ -98,17 +84,34 @@ class Site(Generic[Node, OwnerOf]):
         output_type: str | None,
         stream: int | None = None,
         error: Exception | None = None,
-        **more: Any,
+        *,
+        outputs: tuple[str, ...] | None = None,
+        keeps_seeds: bool = False,
+        share: Share | None = None,
+        doubt: Doubt | None = None,
     ) -> RandomNode:
-        """The line of a report, given what draws in its place, and more of it than a site knows."""
-        own: dict[str, Any] = {name: getattr(self, name) for name in _RECORDED}
-        own.update(more)
+        """The line of a report, given what draws in its place, and more of it than a site knows.
+
+        Its outputs are those of the site where no others are given.
+        """
         return RandomNode(
-            **own,
+            name=self.name,
+            op_type=self.op_type,
+            domain=self.domain,
+            version=self.version,
+            path=self.path,
+            function=self.function,
+            outputs=self.outputs if outputs is None else outputs,
             output_type=output_type,
             replacement=None if operator is None else operator.name,
             stream=stream,
             problem=None if error is None else str(error),
+            seeds=self.seeds,
+            keeps_seeds=keeps_seeds,
+            share=None if share is None else str(share),
+            doubt=None if doubt is None else str(doubt),
+            explicit_seed=self.explicit_seed,
+            seeded=self.seeded,
         )
 
 
@@ -238,8 +241,8 @@ class Replaceable(ABC):
             self.stream,
             outputs=self.outputs,
             keeps_seeds=self.seeds is not None,
-            share=None if self.share is None else str(self.share),
-            doubt=None if self.doubt is None else str(self.doubt),
+            share=self.share,
+            doubt=self.doubt,
         )
 
 
