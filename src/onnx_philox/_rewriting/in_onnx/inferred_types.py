@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 
 import onnx_ir as ir
+from onnx.defs import OpSchema
 from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._models.constants import constant
@@ -191,18 +192,24 @@ def _of_the_same_type(value: ir.Value, model: ir.Model) -> ir.Value | None:
         return None
     version = onnx_opset_of(model.opset_imports)
     schema = schema_of(node, version)
-    if schema is None or not schema.inputs or not schema.outputs:
-        return None
-    given = schema.inputs[0]
-    # The last one declared stands for all after it.
     place = value.index() or 0
-    output = schema.outputs[: 1 + place][-1]
-    # Each state of a Scan has its own type, under one name.
-    if given.type_str != output.type_str:
-        return None
-    if not given.is_homogeneous or not output.is_homogeneous:
+    if schema is None or not _has_type_of_first_input(schema, place):
         return None
     return node.inputs[0]
+
+
+@functools.cache
+def _has_type_of_first_input(schema: OpSchema, place: int) -> bool:
+    """Whether an operator declares so of the output at a place: to ask its schema takes long."""
+    if not schema.inputs or not schema.outputs:
+        return False
+    given = schema.inputs[0]
+    # The last one declared stands for all after it.
+    output = schema.outputs[: 1 + place][-1]
+    if given.type_str != output.type_str:
+        return False
+    # Each state of a Scan has its own type, under one name.
+    return bool(given.is_homogeneous and output.is_homogeneous)
 
 
 def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | None:
