@@ -178,10 +178,12 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
     return _check_integer(op, attribute, value)
 
 
+_SEED_OF = {seed.name: seed for seed in SEEDS}
+
+
 def check_seed(op: Operator | str, name: str, value: Any) -> int:
     """Checks a seed by the rules for a node's attributes."""
-    declared = next(seed for seed in SEEDS if seed.name == name)
-    return _check_integer(op, declared, value)
+    return _check_integer(op, _SEED_OF[name], value)
 
 
 def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:

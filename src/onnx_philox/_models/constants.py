@@ -28,7 +28,9 @@ def small_constant(value: ir.Value, most: int) -> NDArray[Any] | None:
     """
     tensor = value.const_value
     node = value.producer()
-    if tensor is None and node is not None and node.op_type == "Constant":
+    if tensor is None:
+        if node is None or node.op_type != "Constant":
+            return None
         given = node.attributes.get("value")
         tensor = None if given is None or given.is_ref() else tensor_in(given)
     if tensor is not None and tensor.size > most:

@@ -96,9 +96,15 @@ def walk(
 def graphs(model: ir.Model) -> Iterator[ir.Graph]:
     """The graph of a model and all graphs in it, but those of functions."""
     yield model.graph
-    for node, _ in walk(model.graph):
-        for _, graph in subgraphs(node):
-            yield graph
+    yield from _graphs_in(model.graph)
+
+
+def _graphs_in(graph: ir.Graph) -> Iterator[ir.Graph]:
+    for node in graph:
+        held = [inner for _, inner in subgraphs(node)]
+        yield from held
+        for inner in held:
+            yield from _graphs_in(inner)
 
 
 def values(graph: ir.Graph) -> Iterator[ir.Value]:
@@ -179,8 +185,11 @@ def take_over(ours: ir.Value, theirs: ir.Value) -> None:
     ours.type = theirs.type or ours.type
     ours.shape = theirs.shape or ours.shape
     ours.doc_string = theirs.doc_string
-    ours.metadata_props.update(theirs.metadata_props)
-    ours.meta.update(theirs.meta)
+    # Most have nothing there, and onnx-ir makes a place for it wherever it is asked.
+    if theirs.metadata_props:
+        ours.metadata_props.update(theirs.metadata_props)
+    if theirs.meta:
+        ours.meta.update(theirs.meta)
     theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
 
 

@@ -70,8 +70,12 @@ class OnnxDraws:
         """The nodes of this package, in order, also those in functions."""
         searched = [self._model.graph]
         searched += [function.graph for function in self._model.functions.values()]
-        nodes = [node for graph in searched for node, _ in walk(graph)]
-        return [node for node in nodes if node.domain == DOMAIN and node.op_type in OPERATORS]
+        return [
+            node
+            for graph in searched
+            for node, _ in walk(graph)
+            if node.domain == DOMAIN and node.op_type in OPERATORS
+        ]
 
     @cached_property
     def read(self) -> frozenset[ir.Value]:

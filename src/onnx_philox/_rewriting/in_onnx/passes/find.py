@@ -304,11 +304,13 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
 
 def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
-    if node.domain not in onnx_graphs.STANDARD_DOMAINS or foreign.has_inputs_of_tensorflow(node):
+    if opset is None or node.domain not in onnx_graphs.STANDARD_DOMAINS:
         return None
-    if opset is None:
+    version = version_at(node.op_type, opset)
+    # Most nodes are of no random operator.
+    if version is None or foreign.has_inputs_of_tensorflow(node):
         return None
-    return version_at(node.op_type, opset)
+    return version
 
 
 def _reader(

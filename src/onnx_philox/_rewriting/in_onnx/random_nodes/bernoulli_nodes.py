@@ -26,9 +26,10 @@ def share_of(node: ir.Node) -> Share | None:
 
 def inlined_comparison(node: ir.Node) -> ir.Node | None:
     """The Greater of a Bernoulli that a tool inlined, given its RandomUniformLike."""
+    if node.op_type != "RandomUniformLike":
+        return None
     drawn = node.outputs[0]
-    names = f"{node.name} {drawn.name}"
-    if node.op_type != "RandomUniformLike" or INLINED_NAME not in names:
+    if INLINED_NAME not in f"{node.name} {drawn.name}":
         return None
     reader = only_reader(drawn)
     if reader is None:

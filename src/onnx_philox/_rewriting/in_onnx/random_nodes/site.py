@@ -32,7 +32,8 @@ def site_of(
     opset: int,
 ) -> Site:
     """The place of a node, given what it does not say itself: see `found.Site`."""
-    return Site(
+    # Not by its alias: what makes an object of that sets a field, which a frozen class refuses.
+    return found.Site(
         node,
         owners,
         label(node),
