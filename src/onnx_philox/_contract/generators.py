@@ -33,7 +33,6 @@ from onnx_philox._contract.state import (
     PhiloxState,
     integer,
     run_words,
-    words_of_few_seeds,
     words_of_seeds,
 )
 
@@ -124,10 +123,6 @@ class Generator:
     def of_seeds(self, seeds: NDArray[Any]) -> NDArray[np.uint32]:
         """The states of many checked seeds in run 0, a row for each."""
         return words_of_seeds(seeds)
-
-    def of_few_seeds(self, seeds: Sequence[int]) -> NDArray[np.uint32] | None:
-        """The same of a short list of Python's integers, unchecked; None where it cannot."""
-        return words_of_few_seeds(seeds)
 
     def check_node(self, op: Operator, attributes: Mapping[str, Any], has_state: bool) -> None:
         """Refuses complete attributes of a node that do not go together."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
-from onnx_philox._contract.state import integer
+from onnx_philox._contract.state import integer, words_of_few_seeds
 from onnx_philox._numbers.states import (
     Integers,
     are_few_integers,
@@ -74,11 +74,11 @@ def of_rows(
 
 def of_seeds(owner: str, generator: Generator, seeds: Integers) -> Start:
     """A state for each row, by a seed for each."""
-    if are_few_integers(seeds):
-        words = generator.of_few_seeds(seeds)
+    if generator.is_counter_based and are_few_integers(seeds):
+        words = words_of_few_seeds(seeds)
         if words is not None:
             return tuple(seeds), words
-    # Others, and those that are out of their range, which it names.
+    # Others, and those of which one is out of its range, which it names.
     checked = checked_seeds(owner, generator, seeds)
     check_count(checked.size, generator.words, owner=owner)
     return tuple(checked.tolist()), generator.of_seeds(checked)

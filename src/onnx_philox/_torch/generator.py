@@ -34,9 +34,6 @@ class TorchGenerator(Generator):
     def of_seeds(self, seeds: NDArray[Any]) -> NDArray[np.uint32]:
         return states.words_of_seeds(seeds)
 
-    def of_few_seeds(self, seeds: Sequence[int]) -> NDArray[np.uint32] | None:  # noqa: ARG002
-        return None
-
     def check_node(self, op: Operator, attributes: Mapping[str, Any], has_state: bool) -> None:
         def refuse(name: str, allowed: str, remedy: str) -> None:
             what = say.ATTRIBUTE.format(repr(name))
