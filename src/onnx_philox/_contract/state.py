@@ -380,12 +380,14 @@ def words_of_few_seeds(seeds: Sequence[int]) -> NDArray[np.uint32] | None:
     None if one of them is out of its range.
     """
     count = len(seeds)
-    words = np.empty((count, STATE_WORDS), _WORD)
+    # An array is a buffer, which its type does not say.
+    words: Any = np.empty((count, STATE_WORDS), _WORD)
     try:
-        _form_of_states(count).pack_into(words.data, 0, *seeds)
+        _form_of_states(count).pack_into(words, 0, *seeds)
     except struct.error:
         return None
-    return words
+    states: NDArray[np.uint32] = words
+    return states
 
 
 @lru_cache
