@@ -64,16 +64,16 @@ def _is_one(step: Step, index: int) -> bool:
 
 def added(rule: Rule) -> Rule:
     """A sum of elements, which may be what says to a Softmax what it leaves out."""
-    endless = absorbed(rule, masks.ENDLESS)
 
     def with_zeros(step: Step, output: int) -> Sequence[Moves | None]:
-        moves = list(endless(step, output))
+        moves = list(rule(step, output))
         for index, each in enumerate(moves):
-            if not isinstance(each, ByAxis) or _is_one(step, index):
-                continue
-            if leaves_out(step, index, masks.IS_ADDED):
+            # Endless numbers are far from others, too.
+            is_far = _is_one(step, index) or leaves_out(step, index, masks.IS_ADDED)
+            if is_far and leaves_out(step, index, masks.ENDLESS):
+                return [with_gaps(each) for each in moves]
+            if is_far and isinstance(each, ByAxis) and not _is_one(step, index):
                 moves[index] = replace(each, has_zeros=True)
-                break
         return moves
 
     return with_zeros
