@@ -109,6 +109,19 @@ OF_THE_BATCH: dict[str, tuple[str, int]] = {
         chosen(LARGE, "Concat <axis = 1> (x, x)"),
         2,
     ),
+    "one-hot, parted and joined in a Loop": (
+        f"""{HOT} c = Squeeze (two) go = Constant <value = bool {{1}}> () f = Loop (c, go, o) <
+        body = b (int64 i, bool ci, float[p, q, m] v) => (bool co, float[u, e, k] w)
+        {{ co = Identity (ci) g = Slice (v, one, most, two) h = Slice (v, zero, one, two)
+        w = Concat <axis = 2> (g, h) }}>""",
+        3,
+    ),
+    "one-hot, as the time chooses": (
+        f"""{HOT} g = Greater (t, four) c = Squeeze (g) f = If (c) <
+        then_branch = y () => (float[p, q, m] u) {{ u = Identity (o) }},
+        else_branch = e () => (float[k, l, j] w) {{ w = Unsqueeze (x, two) }}>""",
+        3,
+    ),
     "as many zeros as rows": (
         """n = Squeeze (d) places = Range (none, n, step) c = Cast <to = 1> (places)
         e = Unsqueeze (c, zero) s = Concat <axis = 0> (d, one) z = ConstantOfShape (s)

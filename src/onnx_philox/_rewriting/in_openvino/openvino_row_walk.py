@@ -39,6 +39,7 @@ from onnx_philox._rewriting.rows.known import (
     each_own,
     either,
     lost,
+    of_several_sizes,
 )
 from onnx_philox._rewriting.rows.meetings import Part
 from onnx_philox._rewriting.rows.step import Step
@@ -276,8 +277,19 @@ class RowWalk(Followed[ov.Output]):
         for index, values in ends.items():
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
+            self._size(node, output, values)
             if is_of_batch:
                 self._count(node, output, values)
+
+    def _size(self, node: ov.Node, value: ov.Output, before: Iterable[ov.Output]) -> None:
+        """Notes that a value that is one of some may have a dimension as long as the batch."""
+        dims = self._symbols.of
+        products = self._symbols.products
+        shapes = [dims(each) for each in before]
+        known = self._of(value)
+        known = of_several_sizes(known, dims(value), shapes, products, self._batch, _label(node))
+        if known is not FREE:
+            self._known[value] = known
 
     def _count(self, node: ov.Node, output: ov.Output, before: Iterable[ov.Output]) -> None:
         """Notes that the batch says which branch gives an output, or how often a body runs."""
@@ -312,6 +324,8 @@ class RowWalk(Followed[ov.Output]):
             if isinstance(each, util.MergedInputDescription):
                 carried[each.body_value_index] = (parameter, value)
         for _ in self._rounds(len(carried)):
+            for index, (parameter, value) in carried.items():
+                self._size(node, parameter, [value, results[index].input_value(0)])
             self._body(body)
             is_same = True
             for index, (parameter, _) in carried.items():
@@ -342,6 +356,7 @@ class RowWalk(Followed[ov.Output]):
                 _, initial = carried[each.body_value_index]
                 pair = [self._of(initial), self._of(end)]
                 self._say(output, partial(either, pair, moved))
+                self._size(node, output, [initial, end])
             else:
                 self._known[output] = self._of(end)
             if is_counted:

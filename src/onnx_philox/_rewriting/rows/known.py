@@ -304,6 +304,39 @@ def counted(
     return known.counted()
 
 
+def of_several_sizes(
+    known: Knowledge,
+    made: Dimensions | None,
+    before: Iterable[Dimensions | None],
+    products: Products,
+    batch: str,
+    label: str,
+) -> Knowledge:
+    """What is known of a value that is one of some, which may have other sizes.
+
+    Args:
+        known: What is known of it without that.
+        made: Its shape.
+        before: Those of the values of which it is one.
+        products: The names of dimensions.
+        batch: That of the batch.
+        label: What messages call the node that gives it.
+    """
+    along = {place.axis for place in known.places}
+    of_batch = {
+        axis
+        for dims in before
+        for axis, d in enumerate(dims or ())
+        if batch in (products.made_of(d) or ())
+    }
+    unknown = of_batch
+    if made is not None:
+        unknown = {axis for axis, d in enumerate(made) if products.made_of(d) is None}
+    if known.resized is not None or not (of_batch & unknown) - along:
+        return known
+    return replace(known, resized=Culprit(label, RESIZES, Remedy.SIZE))
+
+
 def are_alike(values: Iterable[Knowledge]) -> bool:
     """Whether a batch makes each of some values longer, at most."""
     return all(value.is_alike or not value.is_of_batch for value in values)

@@ -41,6 +41,7 @@ from onnx_philox._rewriting.rows.known import (
     counted,
     each_own,
     either,
+    of_several_sizes,
     slices_of,
     stacked_along,
 )
@@ -219,6 +220,7 @@ class RowWalk(Followed[ir.Value]):
         ends = zip(*(branch.outputs for branch in branches), strict=False)
         for output, values in zip(node.outputs, ends, strict=False):
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
+            self._size(node, output, values)
             if is_of_batch:
                 self._count(node, output, values)
 
@@ -290,8 +292,9 @@ class RowWalk(Followed[ir.Value]):
         carried = [self._of(value) for value in initial]
         for _ in self._rounds(len(carried)):
             before = carried
-            for value, known in zip(given, carried, strict=False):
+            for value, known, outer, back in zip(given, carried, initial, returned, strict=False):
                 self._known[value] = known
+                self._size(node, value, [outer, back])
             if node.op_type == "Loop" and self.is_of_batch(body.outputs[0]):
                 self._known[body.inputs[1]] = replace(FREE, is_of_batch=True)
             self._graph(body)
@@ -306,6 +309,18 @@ class RowWalk(Followed[ir.Value]):
         for output, outside, value in zip(node.outputs, initial, returned, strict=False):
             ends = [self._of(outside), self._of(value)]
             self._say(output, partial(either, ends, culprit))
+            self._size(node, output, [outside, value])
+
+    def _size(self, node: ir.Node, value: ir.Value, before: Iterable[ir.Value | None]) -> None:
+        """Notes that a value that is one of some may have a dimension as long as the batch."""
+        dims = self._shapes.walk.dimensions
+        products = self._shapes.products
+        shapes = [dims(each) for each in before]
+        label = label_of(node)
+        known = self._of(value)
+        known = of_several_sizes(known, dims(value), shapes, products, self._batch, label)
+        if known is not FREE:
+            self._known[value] = known
 
     def _joined(self, values: Sequence[Knowledge], culprit: Culprit) -> Knowledge:
         """What is known of either, of which the draws are noted that are out of order."""
