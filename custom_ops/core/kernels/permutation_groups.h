@@ -26,7 +26,9 @@ struct GroupSizes {
   static constexpr unsigned kRegisters = 16, kMost = kRegisters * kLanes, kAverage = kLanes == 16 ? 200 : 88;
 
   /// The groups of a row.
-  static constexpr unsigned Count(std::uint64_t row) { return static_cast<unsigned>((row + kAverage - 1) / kAverage); }
+  static constexpr ONNX_PHILOX_INLINE unsigned Count(std::uint64_t row) {
+    return static_cast<unsigned>((row + kAverage - 1) / kAverage);
+  }
 };
 
 /// Rows of these sizes go into groups. Smaller ones are sorted sooner in bins; of longer ones, too few bits of the keys go
