@@ -243,7 +243,7 @@ class RunningSums {
 };
 
 /// How many samples are looked for at once.
-constexpr unsigned kSearchesAtOnce = 8;
+constexpr unsigned kSearchesAtOnce = 16;
 
 template <class Isa, class From, class Index>
 void FillCategoricalAs(const Piece& piece) {

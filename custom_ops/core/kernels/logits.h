@@ -159,8 +159,9 @@ class Weights {
   static constexpr unsigned kAtOnce = 4 * kLanes;
   /// Whether `RoughSum` is faster than to add weights, which wait for each other.
   static constexpr bool kHasRoughSums = kLanes >= 4;
-  /// So many weights are roughly computed side by side: eight registers, of which a step waits for the one before it.
-  static constexpr unsigned kRoughAtOnce = 8 * kLanes;
+  /// So many weights are roughly computed side by side, since a step of a register waits for the one before it: a quarter of
+  /// the registers, 32 of eight lanes and 16 of four.
+  static constexpr unsigned kRoughAtOnce = kLanes * kLanes;
 
   Weights(const Draw& draw, std::uint64_t row)
       : logits_(draw, row), maximum_(Isa::Splat64(BitCast<std::uint64_t>(logits_.Maximum()))) {}
