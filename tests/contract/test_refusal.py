@@ -171,8 +171,12 @@ TAKES_TEXTS_APART = {"_runtime_errors.py"}
 EDITS = set(dir(str)) - {"join"}
 
 
-@cache
-def trees() -> dict[Path, ast.Module]:
+Trees = dict[Path, ast.Module]
+
+
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    """All sources, parsed. Kept until the end, they would slow each later collection of garbage."""
     return {f.relative_to(SOURCES): ast.parse(f.read_text()) for f in SOURCES.rglob("*.py")}
 
 
@@ -210,10 +214,10 @@ def name_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def test_nobody_edits_the_text_of_an_error_and_an_edit_would_be_found() -> None:
+def test_nobody_edits_the_text_of_an_error_and_an_edit_would_be_found(trees: Trees) -> None:
     found = [
         f"{file}:{line}"
-        for file, tree in trees().items()
+        for file, tree in trees.items()
         if file.name not in TAKES_TEXTS_APART
         for line in edits(tree)
     ]
@@ -290,9 +294,9 @@ def parts_of_refusals(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
                 yield call.lineno, literal(given, names), literal(allowed, names)
 
 
-def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
+def test_every_refusal_says_first_what_must_be_and_then_what_it_got(trees: Trees) -> None:
     assert FORM == sentences.FORM
-    parts = [(file, *found) for file, tree in trees().items() for found in parts_of_refusals(tree)]
+    parts = [(file, *found) for file, tree in trees.items() for found in parts_of_refusals(tree)]
     assert len(parts) > 150
     wrong = [each for each in parts if NO_FINDING.match(each[2]) or NO_RULE.match(each[3])]
     assert wrong == []
@@ -305,9 +309,9 @@ def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
         assert NO_FINDING.match(given) or NO_RULE.match(allowed), "it would not be found"
 
 
-def test_every_sentence_that_is_written_out_says_first_what_must_be() -> None:
+def test_every_sentence_that_is_written_out_says_first_what_must_be(trees: Trees) -> None:
     found = 0
-    for file, tree in trees().items():
+    for file, tree in trees.items():
         calls = (call for call in ast.walk(tree) if isinstance(call, ast.Call))
         for call in (call for call in calls if name_of(call.func) in RAISES_A_SENTENCE):
             for text in map(written, call.args):
