@@ -25,6 +25,7 @@ from onnx_philox import PhiloxState, graphs
 
 SIZES_LOG2 = (10, 16, 22)
 CLASSES = 64
+SAMPLES = 1000
 STATE = PhiloxState.from_seed(42).to_array()
 
 
@@ -36,9 +37,24 @@ def models(size: int) -> Iterator[tuple[str, onnx.ModelProto, dict[str, np.ndarr
         yield f"RandomUniform {type_}", made, {}
     yield "RandomNormal f32", graphs.random_normal([size], 0, 1, "f32", stateful=True), {}
     yield "RandomBernoulli", graphs.random_bernoulli([size], 0.3, stateful=True), {}
+    made = graphs.random_exponential([size], 1, "f32", stateful=True)
+    yield "RandomExponential", made, {}
+    for alpha in (0.5, 2.5):
+        made = graphs.random_gamma([size], alpha, "f32", stateful=True)
+        yield f"RandomGamma of {alpha}", made, {}
+    for rate in (3.0, 30.0):
+        made = graphs.random_poisson([size], rate, "i32", stateful=True)
+        yield f"RandomPoisson of {rate:g}", made, {}
+    data = np.ones(size, np.float32)
+    yield "RandomDropout", graphs.random_dropout(None, 0.5, rank=1, stateful=True), {"data": data}
+    yield "RandomPermutation", graphs.random_permutation([size], stateful=True), {}
     logits = np.random.default_rng(0).normal(size=(size // CLASSES, CLASSES)).astype(np.float32)
     made = graphs.random_categorical(sample_size=1, stateful=True)
     yield f"RandomCategorical of {CLASSES}", made, {"logits": logits}
+    one_row = logits.reshape(1, size)
+    made = graphs.random_categorical(sample_size=SAMPLES, stateful=True)
+    yield f"RandomCategorical, {SAMPLES:,} of one row", made, {"logits": one_row}
+    yield "RandomToken of one row", graphs.random_token(stateful=True), {"logits": one_row}
 
 
 def call(library: Path, model: bytes, inputs: dict[str, np.ndarray], threads: int) -> Call:
