@@ -138,7 +138,8 @@ class Call:
             come; None for one that nobody wants.
         replaced: The places among `inputs` of those that each call brings itself, of the same
             types and shapes. The others are copied.
-        brought: Where these, and then the outputs that are wanted, are in what a call brings.
+        brought: For each of these, and then for each output that is wanted, its index in the
+            `given` of `run`.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Call:
             _POINTER.pack_into(block, place, _place(given[which]))
         # To assign a slice of the block takes a microsecond.
         _STATE.pack_into(block, self._state, counter.to_bytes(_COUNTER_BYTES, "little"), key)
-        status = _run_packed(block, None, _NO_TEXT)
+        status = _run_packed(block, None, _NO_ERROR_TEXT)
         after, _ = _STATE.unpack_from(block, self._state)
         self._free.append(block)
         return None if status else int.from_bytes(after, "little")
@@ -211,9 +212,10 @@ _POINTER = struct.Struct("P")
 _COUNTER_BYTES = 16
 _STATE = struct.Struct(f"<{_COUNTER_BYTES}sQ")
 _STATE_BYTES = _STATE.size
-# Without types, as `fill` is.
+# A function of its own without argument types: ctypes converts nothing, so each argument must have
+# its type in C already.
 _run_packed: Any = None if _library is None else _library["onnx_philox_run"]
-_NO_TEXT = ctypes.c_size_t(0)
+_NO_ERROR_TEXT = ctypes.c_size_t(0)
 
 PART = struct.Struct("<16sQQ")
 """A counter of 16 bytes, a key and a number of bytes to fill."""

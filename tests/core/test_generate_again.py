@@ -83,6 +83,12 @@ def booleans() -> dict[str, Any]:
     return {"out": np.zeros(5, bool), "p": probabilities(5)}
 
 
+def test_an_alignment_that_is_an_array_is_refused_in_words() -> None:
+    alignments = np.array(["tensorflow", "pytorch"])
+    words = refused(out=np.zeros(3, np.float32), alignment=alignments)
+    assert words.startswith("generate: alignment must be"), words
+
+
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [

@@ -109,8 +109,11 @@ def test_small_constants_in_a_file_that_is_not_there_are_refused_before_rows_are
     set_external_data(tensor, "data/shapes.bin")
     tensor.ClearField("raw_data")
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
-    words = "the external data 'data/shapes.bin' must be a file in the model's folder: got no file."
+    place = str(tmp_path / "data/shapes.bin")
+    words = f"the external data {place!r} must be a file that is there: got no file."
     assert_refused(lambda: make_reproducible(tmp_path / "m.onnx", per_row=True), words)
+    words = "the external data 'data/shapes.bin' must be a file that is there: got no file."
+    assert_refused(lambda: make_reproducible(model, per_row=True), words)
 
 
 # Files made to mislead.

@@ -359,6 +359,12 @@ def test_a_signal_is_handled_after_pipelines_of_openvino_were_closed() -> None:
     assert child.forked(program).stdout == "handled 15\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
+def test_a_forked_process_draws_after_a_pipeline_of_openvino_was_closed() -> None:
+    program = Path(__file__).with_name("fork_after_closing.py")
+    assert child.forked(program).stdout == "child ended with 0\n"
+
+
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_copied_or_pickled_pipeline_draws_the_same(tmp_path: Path, runtime: str) -> None:
     onnx.save(STANDARD, tmp_path / "model.onnx")

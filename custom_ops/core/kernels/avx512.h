@@ -68,7 +68,7 @@ struct Avx512 {
   static Words AddF64(Words a, Words b) { return Int(_mm512_add_pd(F64(a), F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Int(_mm512_sub_pd(F64(a), F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Int(_mm512_mul_pd(F64(a), F64(b))); }
-  /// a * b + c, for rough numbers alone: rounded once here, twice in other sets.
+  /// a * b + c, for rough numbers alone: rounded once; twice in plain C++.
   static Words MultiplyAddF64(Words a, Words b, Words c) { return Int(_mm512_fmadd_pd(F64(a), F64(b), F64(c))); }
   static Words DivideF32(Words a, Words b) { return Int(_mm512_div_ps(F32(a), F32(b))); }
   static Words DivideF64(Words a, Words b) { return Int(_mm512_div_pd(F64(a), F64(b))); }

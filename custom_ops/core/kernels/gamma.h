@@ -47,7 +47,7 @@ class Gammas {
   }
 
  private:
-  /// How many of these elements are drawn at once: all, where those that rough numbers leave can be collected.
+  /// How many of these elements are drawn at once: more than a batch only where one alpha and one run of blocks serve all.
   unsigned PartOf(std::uint64_t first, unsigned count) const {
     if (may_be_rough_ && !given_.each() && blocks_.AreOneRun(first, count)) return count;
     return count < B::kSize ? count : B::kSize;
@@ -150,15 +150,17 @@ class Gammas {
   /// A value is sure if it is clear that the rule accepts it, as in Attempt, and if the exact one is rounded to the same f32.
   /// c is at most 1 / sqrt(6), so z = 1 + c x is within 0.41 kRoughNormalError of what it would be exactly. From 1 / 4 on, z is
   /// within 1.64 kRoughNormalError of that, relative to it, z^3 within three times as much, and all roundings are less
-  /// than 2^-48. A float64 is at most 2^53 of its steps, so the exact value is less than kRoughSteps of them away. The middle
-  /// between two f32 is where the last 29 bits of a float64 are 2^28.
+  /// than 2^-48. A float64 is at most 2^53 of its steps, so the exact value is less than kRoughSteps of them away. Such
+  /// values lie between 0.01 and 2^27: they are normal f32, of which a float64 has 29 bits more, and the middle between two f32 is
+  /// where these are 2^28. With 2^28 + kRoughSteps added, they are at most 2 kRoughSteps just where the value is within kRoughSteps
+  /// of a middle.
   ///
   /// The squeeze is off by less than 2^-30, of which kMargin has enough to spare.
   void AcceptRough(double* values) {
     static_assert(5 * kRoughNormalError + 0x1p-48 < kRoughSteps * 0x1p-53, "so many steps are enough");
     const Words one = Lanes::Splat(Lanes::kOne), quarter = Constant<Lanes>(0.25), least = Constant<Lanes>(1 + kMargin);
     const Words first = Constant<Lanes>(81 * kSqueeze), second = Constant<Lanes>(81 * kSqueeze2);
-    const Words last_bits = Isa::Splat64((1u << 29) - 1), to_zero = Isa::Splat64((1u << 28) + kRoughSteps);
+    const Words last_bits = Isa::Splat64((1u << 29) - 1), middle_to_steps = Isa::Splat64((1u << 28) + kRoughSteps);
     const Words sure = Constant<Lanes>(1 + (2 * kRoughSteps + 1) * 0x1p-52);
     blocks_.Get(left_, 0, &pairs_);
     blocks_.Get(left_, 1, &others_);
@@ -173,8 +175,8 @@ class Gammas {
       // (c x)^2 is x^2 / (9 d).
       const Words square = Isa::MultiplyF64(cx, cx), factor = Isa::MultiplyAddF64(d, first, second);
       const Words limit = Isa::MultiplyAddF64(Isa::MultiplyF64(square, square), factor, least);
-      const Words from_half = Isa::MaskOr(Isa::Add64(value, to_zero), last_bits, one);
-      const Words is_rounded = Isa::ZeroIfBelowF64(from_half, sure, one);
+      const Words steps_as_fraction = Isa::MaskOr(Isa::Add64(value, middle_to_steps), last_bits, one);
+      const Words is_rounded = Isa::ZeroIfBelowF64(steps_as_fraction, sure, one);
       const Words is_high = Isa::ZeroIfBelowF64(z, quarter, is_rounded);
       value_.Set(i, value);
       clear_.Set(i, Isa::ZeroIfBelowF64(OnePlusUniform<Isa>(others_.Even(i)), limit, is_high));

@@ -1,7 +1,7 @@
 // Draws permutations: sorts the indices of a row by their 64-bit keys.
 //
 // A key is a function of its index, so keys are drawn as often as they are needed, and none is kept. What is sorted are
-// records of 64 bits: the index below, and above it as much of the key as there is room for. Equal parts of two keys are
+// records of 64 bits, in groups of 32: the index below, and above it as much of the key as there is room for. Equal parts of two keys are
 // rare, and then the whole keys are drawn again. The keys are uniform, so records are dealt out by their first bits
 // until few are left together.
 //
@@ -251,7 +251,7 @@ class RowPart {
     PermutationBins<Isa> bins(index_bits_);
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < parts.count; ++i) {
-      const unsigned count = static_cast<unsigned>(part[i].end - part[i].begin) / sizeof(std::uint64_t);
+      const unsigned count = static_cast<unsigned>((part[i].end - part[i].begin) / sizeof(std::uint64_t));
       FillPart(&bins, part[i].begin, count, done);
       done += count;
     }

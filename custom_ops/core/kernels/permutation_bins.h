@@ -1,10 +1,10 @@
-// Sorts most permutations: the keys of a row are drawn once and dealt out by their upper halves into parts of a fixed size,
+// Sorts permutations that no groups take (permutation_groups.h): the keys of a row are drawn once and dealt out by their upper halves into parts of a fixed size,
 // each part into bins of a fixed size, and a network sorts what is in the bins, many of them side by side.
 //
 // A part or bin that overflows is rare, and then permutation.h sorts it. So are keys that are equal as far as bins hold
 // them, and then the whole keys are drawn again.
 //
-// Internal: included only by permutation.h.
+// Internal: included only by permutation.h and permutation_groups.h.
 #pragma once
 
 #include <cstddef>

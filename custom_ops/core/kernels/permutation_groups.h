@@ -178,7 +178,8 @@ class GroupSorter {
   ONNX_PHILOX_INLINE void OrderEqual(unsigned count, const KeyOf& key_of) {
     const Words one = Isa::Splat32(1), index_mask = Isa::Splat32(index_mask_);
     for (unsigned first = 0; first < count; first += kLanes) {
-      // Less one, so that it is the greatest number between two places without records, where nothing differs.
+      // Where all that differs is the index, the difference is 1 to index_mask. Of two places without records it is 0, which less
+      // one is the greatest number: so one comparison says it.
       const Words difference = Isa::Subtract32(Isa::Xor(Load(sorted_ + first), Load(sorted_ + first + 1)), one);
       unsigned equal = Isa::LanesBelow32(difference, index_mask);
       for (unsigned i = first + 1; equal != 0; ++i) {
@@ -225,6 +226,7 @@ class PermutationGroups {
     for (unsigned i = 0; i < count; ++i) {
       const unsigned group = group_of[i], at = counts_[group];
       counts_[group] = at + 1;
+      // One too many overwrites the first of its group, and HaveRoom says so.
       unsigned char* const to = memory + (group * kStride + at % Sizes::kMost) * sizeof(records[i]);
       std::memcpy(to, &records[i], sizeof(records[i]));
     }
@@ -271,7 +273,7 @@ class PermutationGroups {
     return Keyed{Isa::MultiplyHigh32(high, groups), Isa::MaskOr(rest, Isa::Splat32(~index_mask_), index)};
   }
 
-  /// The number of groups is a constant, so that their counts stay in registers.
+  /// Tries numbers of groups from the greatest on, so that each is a constant: then their counts stay in registers.
   template <unsigned kGroups>
   ONNX_PHILOX_INLINE void DealInto(const std::uint64_t* keys, unsigned count) {
     if constexpr (kGroups > 1) {

@@ -94,7 +94,7 @@ struct Scalar {
   static Words AddF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) + F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) - F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) * F64(b))); }
-  /// a * b + c, for rough numbers alone: rounded twice here, once in other sets.
+  /// a * b + c, for rough numbers alone: rounded twice here, once where there are vectors.
   static Words MultiplyAddF64(Words a, Words b, Words c) { return AddF64(MultiplyF64(a, b), c); }
   static Words DivideF32(Words a, Words b) {
     return Words{Bits(F32(a.first) / F32(b.first)), Bits(F32(a.second) / F32(b.second))};

@@ -375,7 +375,7 @@ def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
 
 
 def words_of_few_seeds(seeds: Sequence[int]) -> NDArray[np.uint32] | None:
-    """The same of a short list of Python's integers, packed in one step.
+    """The words of the states in run 0 of a short list of Python's integers, packed in one step.
 
     None if one of them is out of its range.
     """
@@ -390,9 +390,9 @@ def words_of_few_seeds(seeds: Sequence[int]) -> NDArray[np.uint32] | None:
     return states
 
 
-@lru_cache
+@lru_cache(maxsize=256)
 def _form_of_states(count: int) -> struct.Struct:
-    """So many states in memory, each a counter of 0 and a seed as the key."""
+    """So many states in memory: 16 bytes of a counter, which `struct` fills with 0, and a key."""
     return struct.Struct("=" + "16xQ" * count)
 
 

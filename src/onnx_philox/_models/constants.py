@@ -96,7 +96,7 @@ def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
         remedy = "Check the model with onnx.checker.check_model, and export it again."
         refuse("onnx_philox", f"the constant {tensor.name!r}", given, allowed, remedy)
     except FileNotFoundError:
-        place = tensor.location if isinstance(tensor, ir.ExternalTensor) else tensor.name
-        what = f"the external data {str(place)!r}"
-        remedy = "Put the file beside the model."
-        refuse("onnx_philox", what, "no file", "a file in the model's folder", remedy)
+        path = tensor.path if isinstance(tensor, ir.ExternalTensor) else tensor.name
+        what = f"the external data {str(path)!r}"
+        remedy = "Put the file beside the model, or load a model in memory with its external data."
+        refuse("onnx_philox", what, "no file", "a file that is there", remedy)

@@ -185,7 +185,7 @@ def take_over(ours: ir.Value, theirs: ir.Value) -> None:
     ours.type = theirs.type or ours.type
     ours.shape = theirs.shape or ours.shape
     ours.doc_string = theirs.doc_string
-    # Most have nothing there, and onnx-ir makes a place for it wherever it is asked.
+    # Most have nothing there, and onnx-ir makes an empty dictionary wherever it is asked.
     if theirs.metadata_props:
         ours.metadata_props.update(theirs.metadata_props)
     if theirs.meta:

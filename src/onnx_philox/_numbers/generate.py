@@ -118,17 +118,20 @@ def generate(
     numbers: tuple[Any, ...] = ()
     names: tuple[str, ...] = ()
     # What was left out is not looked at again: that takes a microsecond.
-    is_left_out = minval is None and maxval is None and mean is None and scale is None and p is None
-    if not is_left_out:
+    are_left_out = (
+        minval is None and maxval is None and mean is None and scale is None and p is None
+    )
+    if not are_left_out:
         numbers = (minval, maxval, mean, scale, p)
         names = _NAMES
     if given:
         numbers = (*numbers, *given.values())
         names = (*names, *given)
-    is_name = operator is None or isinstance(operator, str)
-    is_of_philox = is_name and alignment == TENSORFLOW
+    is_operator_text = operator is None or type(operator) is str
+    is_of_philox = type(alignment) is str and alignment == TENSORFLOW
+    can_be_kept = is_operator_text and is_of_philox
     # A subclass of arrays may have masked values, which are refused below.
-    if is_of_philox and isinstance(one, PhiloxState) and type(out) is np.ndarray:
+    if can_be_kept and isinstance(one, PhiloxState) and type(out) is np.ndarray:
         ready = None
         if not numbers or all(map(kept_draws.is_plain, numbers)):
             row: tuple[int, ...] = ()
@@ -148,7 +151,7 @@ def generate(
 
 
 def _one_row(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of one row: how long it is matters to draws of rows, and not how many there are."""
+    """The shape of a single row: a draw of rows depends on how long they are, not on how many."""
     others = (1,) * (len(shape) - 1)
     return (*others, shape[-1])
 
@@ -163,6 +166,8 @@ def _as_before(
     """Draws what depends on arrays, or on the shape of the memory."""
     given = (*numbers, out)
     alike = kept_draws.key_of(operator, names, given)
+    if alike is None:
+        return _as_first(state, out, operator, TENSORFLOW, names, numbers)
     known = kept_draws.KEPT.get(alike)
     if known is not None:
         key = state.key
@@ -171,7 +176,7 @@ def _as_before(
             return PhiloxState.of(counter, key)
         # The core refused, and nothing was drawn: what is wrong is said below.
     result = _as_first(state, out, operator, TENSORFLOW, names, numbers)
-    if alike is not None and alike not in kept_draws.KEPT:
+    if alike not in kept_draws.KEPT:
         kept_draws.keep(alike, _to_keep(out, operator, names, numbers))
     return result
 

@@ -24,13 +24,16 @@ _SCALARS = np.floating, np.integer
 
 Key = tuple[Any, ...]
 
-KEPT: dict[Key | None, _native.Call | None] = {}
-"""By what calls have in common; None where none can be kept."""
+KEPT: dict[Key, _native.Call | None] = {}
+"""Kept draws by their keys; None for a key whose draw cannot be kept."""
 _MOST_KEPT = 256
 
 
 def is_plain(number: Any) -> bool:
-    """Whether equal numbers of a type mean the same, which is not so of -0.0 and of objects."""
+    """Whether a number can be part of a key: equal ones of its type must draw the same.
+
+    -0.0 equals 0.0, and does not.
+    """
     kind = type(number)
     if number is None or kind is int:
         return True
@@ -53,8 +56,8 @@ def key_of(operator: str | None, names: tuple[str, ...], given: Sequence[Any]) -
     common: list[Any] = []
     for each in given:
         if type(each) is np.ndarray:
-            # All flags at once: memory that was filled once is contiguous, aligned and writable,
-            # and so is all that is like it.
+            # One integer holds all flags: arrays for which it is equal are equally contiguous,
+            # aligned and writable.
             common.append((each.dtype, each.shape, each.flags.num))
         elif each is None:
             common.append(None)

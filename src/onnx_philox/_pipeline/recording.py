@@ -25,7 +25,7 @@ Origin = tuple[weakref.ref[Engine], dict[str, Any] | None, Variables]
 """What gave a result: the engine, as long as its pipeline is open; the feed, or None of a binding,
 whose memory is the user's; and what the model's own variables held before.
 
-Every call makes one, and few are asked for: so it is no class, which takes ten times as long.
+A plain tuple, since every call makes one and few are ever read: a class takes ten times as long.
 """
 
 

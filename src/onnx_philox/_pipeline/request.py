@@ -75,10 +75,11 @@ def of_rows(
 def of_seeds(owner: str, generator: Generator, seeds: Integers) -> Start:
     """A state for each row, by a seed for each."""
     if generator.is_counter_based and are_few_integers(seeds):
-        words = words_of_few_seeds(seeds)
+        few = tuple(seeds)
+        words = words_of_few_seeds(few)
         if words is not None:
-            return tuple(seeds), words
-    # Others, and those of which one is out of its range, which it names.
+            return few, words
+    # All others; of a seed that is out of its range, it says which.
     checked = checked_seeds(owner, generator, seeds)
     check_count(checked.size, generator.words, owner=owner)
     return tuple(checked.tolist()), generator.of_seeds(checked)

@@ -28,8 +28,8 @@ class Result(dict[str, Any]):
         next_state: Where they ended, in the same form: `pipe.request(state=...)` goes on from it.
     """
 
-    # A dictionary for each result would take half as long as all else here. One that a user writes
-    # to is made when that happens.
+    # To make a `__dict__` for each result would take half as long as all else here. Python makes
+    # one when a user sets another attribute.
     __slots__ = ("__dict__", "__weakref__", "_origin", "next_state", "seed", "state")
 
     def __init__(

@@ -75,7 +75,7 @@ def carriers(
 
 
 def rows_along(axis: int, shape: Sequence[int]) -> int | None:
-    """How many rows a batch has, by an input that `carriers` finds; None without that dimension."""
+    """The size of the batch's dimension in an input's shape; None if it has no such dimension."""
     if axis >= len(shape):
         return None
     return shape[axis]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import tempfile
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 import onnx
 import openvino as ov
 from openvino import opset8
 
-from onnx_philox import _runtime_errors
+from onnx_philox import _backends, _runtime_errors
 from onnx_philox._backends import AUTO, Backend
 from onnx_philox._contract import choices
 from onnx_philox._contract.operators import OPERATORS
@@ -50,6 +50,8 @@ class OpenvinoModel(models.LoadedModel):
 
     runtime = "openvino"
     version = ov.__version__.partition("-")[0]
+    core: ov.Core | None = None
+    """What compiled it, and is shared by others: it stays as long as one of them is open."""
 
     def __init__(
         self,
@@ -139,6 +141,7 @@ class OpenvinoModel(models.LoadedModel):
         drawn = _show_drawn(model) if asked.shows_drawn else {}
         compiled = _compiled(given.owner, core, model, device, config)
         loaded = cls(compiled, graph, initial, _carrying(served, model), model)
+        loaded.core = core
         loaded.backend = models.choose_backend(cls, options.backend)
         loaded.drawn = drawn
         loaded.precision = _precision(compiled)
@@ -198,24 +201,29 @@ class OpenvinoModel(models.LoadedModel):
         return None
 
 
-_CORES: dict[str, ov.Core] = {}
-_MAKING_CORE = threading.Lock()
+_CORES: WeakValueDictionary[Backend, ov.Core] = WeakValueDictionary()
 
 
 def core_for(backend: str) -> ov.Core:
-    """The core that knows our operators, one for all models of a backend.
+    """The core that knows our operators: all models of a backend that are open at once share it.
 
-    It lives as long as the process. OpenVINO's CPU plugin gives the thread that loads it a stack
-    for signals; where cores go in the order in which they were made, the thread is left one that is
-    no longer mapped, and the next signal that Python handles ends the process
-    (`findings/openvino_signal_stack.sh`).
+    OpenVINO's CPU plugin gives the thread that loads it a stack for signals. Where a core goes
+    before one that was made after it, the thread is left a stack that is no longer mapped, and the
+    next signal that Python handles ends the process (`findings/openvino_signal_stack.sh`).
+
+    Once no model holds it, it goes: a process that is forked then would wait for ever for the
+    threads that the plugin keeps.
     """
-    from onnx_philox.openvino import register
+    from onnx_philox.openvino import BACKENDS
 
-    with _MAKING_CORE:
-        if backend not in _CORES:
-            _CORES[backend] = register(ov.Core(), backend=backend)
-        return _CORES[backend]
+    chosen = _backends.choose("openvino", BACKENDS, backend)
+    core = _CORES.get(chosen)
+    if core is None:
+        made = ov.Core()
+        chosen.register(made)
+        # Another thread may have been first.
+        core = _CORES.setdefault(chosen, made)
+    return core
 
 
 _DIRICHLET = "aten::_sample_dirichlet"

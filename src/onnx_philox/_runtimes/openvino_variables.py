@@ -56,7 +56,7 @@ class Initial:
     """What the variables of a model hold before its first run, as its inputs are then.
 
     Args:
-        core: What compiles a model of the initial values alone.
+        core: What compiles a model of the initial values alone, and is held as long as that is.
         model: The model; it is not changed.
     """
 
@@ -82,6 +82,7 @@ class Initial:
                 what = f"the type of the variable {name!r}"
                 refuse(_OWNER, what, type_.get_type_name(), allowed, remedy)
         results = [opset8.result(node.input_value(0)) for node in reads]
+        self._core = core
         self._requests = None
         if results:
             initial = ov.Model(results, clone.get_parameters())

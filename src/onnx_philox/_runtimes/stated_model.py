@@ -65,7 +65,10 @@ class StatedModel:
     def with_state(
         self, inputs: Mapping[str, Any], words: NDArray[Any] | None
     ) -> Mapping[str, Any]:
-        """All that a run is given, by name: the inputs, and the state if it takes one."""
+        """All that a run is given, by name: with the state if the model takes one.
+
+        Without one, these are `inputs` themselves, and no copy.
+        """
         if self.port is None or words is None:
             return inputs
         return {**inputs, self.port.name: self.port.holding(words)}

@@ -307,7 +307,7 @@ def _version(node: ir.Node, opset: int | None) -> Version | None:
     if opset is None or node.domain not in onnx_graphs.STANDARD_DOMAINS:
         return None
     version = version_at(node.op_type, opset)
-    # Most nodes are of no random operator.
+    # The cheap question first: most nodes are of no random operator.
     if version is None or foreign.has_inputs_of_tensorflow(node):
         return None
     return version
