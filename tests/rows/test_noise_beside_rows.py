@@ -330,6 +330,39 @@ APART = {
     "noise, beside the greatest of what a Hardmax gives": beside(
         "e = Hardmax (x) q = ReduceMax (e, one)"
     ),
+    "noise, beside the product of what a Hardmax gives": beside(
+        "e = Hardmax (x) q = ReduceProd (e, one)"
+    ),
+    "noise, beside a sum of squares of what a Hardmax gives": beside(
+        "e = Hardmax (x) q = ReduceSumSquare (e, one)", is_read_by_openvino=False
+    ),
+    "noise, beside the greatest of windows as long as what a Hardmax gives": beside(
+        f"{IN_CHANNEL} e = Hardmax (u) q = MaxPool <kernel_shape = [4]> (e)", rank=3
+    ),
+    "noise, beside a sum of absolute values of what a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceL1 (e, one)"
+    ),
+    "noise, beside the logarithm of a sum of all that a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceLogSum (e, one)"
+    ),
+    "noise, beside the logarithm of a sum of exponentials of what a LogSoftmax gives": beside(
+        "e = LogSoftmax (x) q = ReduceLogSumExp (e, one)", is_read_by_openvino=False
+    ),
+    "noise, beside a length of what has length 1": beside(
+        "e = LpNormalization (x) q = ReduceL2 (e, one)", is_read_by_openvino=False
+    ),
+    "noise, beside a sum of absolute values of which the sum is 1": beside(
+        "e = LpNormalization <p = 1> (x) q = ReduceL1 (e, one)", is_read_by_openvino=False
+    ),
+    "noise, beside the greatest of two without their mean, divided by their deviation": beside(
+        """e = Slice (x, zeroth, two, one) g = MeanVarianceNormalization <axes = [1]> (e)
+        q = ReduceMax (g, one)"""
+    ),
+    "noise, beside a length of a sign": beside(
+        """u = Unsqueeze (x, axis2) e = LpNormalization (u)
+        q = ReduceL1 <keepdims = 0> (e, axis2)""",
+        is_read_by_openvino=False,
+    ),
     "noise, beside a mean of windows as long as a Softmax": beside(
         f"{IN_CHANNEL} e = Softmax (u) q = AveragePool <kernel_shape = [4]> (e)", rank=3
     ),
@@ -725,6 +758,48 @@ TOGETHER = {
     ),
     "noise, beside a sum of exponentials of what a normalisation gives, behind a Relu": beside(
         """e = MeanVarianceNormalization <axes = [1]> (x) g = Relu (e) q = ReduceSum (g, one)"""
+    ),
+    "noise, beside the greatest of what a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceMax (e, one)"
+    ),
+    "noise, beside the least of what a LogSoftmax gives": beside(
+        "e = LogSoftmax (x) q = ReduceMin (e, one)"
+    ),
+    "noise, beside the product of what a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceProd (e, one)"
+    ),
+    "noise, beside a length of what a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceL2 (e, one)"
+    ),
+    "noise, beside a sum of squares of what a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceSumSquare (e, one)"
+    ),
+    "noise, beside the greatest of windows as long as what a Softmax gives": beside(
+        f"{IN_CHANNEL} e = Softmax (u) q = MaxPool <kernel_shape = [4]> (e)", rank=3
+    ),
+    "noise, beside the greatest of what has no mean": beside(
+        "e = MeanVarianceNormalization <axes = [1]> (x) q = ReduceMax (e, one)"
+    ),
+    "noise, beside a sum of what has length 1": beside(
+        "e = LpNormalization (x) q = ReduceSum (e, one)"
+    ),
+    "noise, beside the lengths of numbers of which the sum is 1": beside(
+        "e = LpNormalization <p = 1> (x) q = ReduceL2 (e, one)"
+    ),
+    "noise, beside rows divided by their absolute value": beside(
+        "u = Unsqueeze (x, axis2) q = LpNormalization (u)", rank=3
+    ),
+    "noise, beside a Softmax of rows picked by rows times 0": beside(
+        """zero = Sub (ones, ones) none = Mul (x, zero) index = Cast <to = 7> (none)
+        p = GatherElements <axis = 1> (x, index) q = Softmax (p)"""
+    ),
+    "noise, beside a Softmax of rows written where rows times 0 say": beside(
+        """zero = Sub (ones, ones) none = Mul (x, zero) index = Cast <to = 7> (none)
+        p = ScatterElements <axis = 1> (x, index, x) q = Softmax (p)"""
+    ),
+    "noise, beside a Softmax of rows chosen where a mask is true": beside(
+        f"""{MASK} zero = Sub (ones, ones) is = Greater (x, zero) both = And (is, mask)
+        half = Add (x, ones) p = Where (both, x, half) q = Softmax (p)"""
     ),
     "noise, beside an attention of rows to all of them": beside(
         """t = Transpose <perm = [0, 2, 1]> (past) s = MatMul (past, t) p = Softmax (s)

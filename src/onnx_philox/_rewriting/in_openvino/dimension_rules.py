@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import constant_rules, gap_rules, index_rules, masks, rules
+from onnx_philox._rewriting.rows.known import Total
 from onnx_philox._rewriting.rows.meetings import Meeting
 from onnx_philox._rewriting.rows.moves import REORDERS
 from onnx_philox._rewriting.rows.step import Rule, Step
@@ -211,7 +212,8 @@ def _one_hot(step: Step, _: int) -> Sequence[Moves | None]:
     new = step.number("axis", -1) % (step.rank(0) + 1)
     indices = [axis if axis < new else axis + 1 for axis in rules.all_axes(step)]
     # One of all along the new dimension is on.
-    return [ByAxis(indices, constant_sums=[new]), *rules.others_free(step, 1)]
+    totals = constant_rules.totals_along([new], Total)
+    return [ByAxis(indices, constant_totals=totals), *rules.others_free(step, 1)]
 
 
 def _sequence(states: int) -> Rule:
@@ -371,9 +373,7 @@ _ELEMENTWISE = """
     ConvertPromoteTypes
 """
 _COMPARISONS = "Equal Greater GreaterEqual Less LessEqual NotEqual"
-_REDUCTIONS = """
-    ReduceL1 ReduceL2 ReduceLogicalAnd ReduceLogicalOr ReduceMax ReduceMin ReduceProd ReduceSum
-"""
+_EXTREMES = "ReduceLogicalAnd ReduceLogicalOr ReduceMax ReduceMin ReduceProd"
 
 _SAMPLED = rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE]))
 
@@ -399,21 +399,21 @@ RULES: dict[str, Rule] = {
     "SquaredDifference": constant_rules.absorbed(_elementwise, masks.ENDLESS),
     **_named(_COMPARISONS, constant_rules.absorbed(_compared, masks.ENDLESS)),
     "PRelu": _sloped,
-    **_named(_REDUCTIONS, constant_rules.totalled(_REDUCED)),
-    "ReduceMean": constant_rules.totalled(_REDUCED, is_mean=True),
+    **_named("ReduceL1 ReduceSum", constant_rules.totalled(_REDUCED, Total.SUM)),
+    "ReduceL2": constant_rules.totalled(_REDUCED, Total.SQUARES),
+    **_named(_EXTREMES, constant_rules.totalled(_REDUCED, Total.EXTREMES)),
+    "ReduceMean": constant_rules.totalled(_REDUCED, Total.SUM, is_mean=True),
     "ConvertLike": _like_the_first,
     "Broadcast": _broadcast,
     **_named("Eye Range ShapeOf", rules.size_alone),
     **_named("NonMaxSuppression NonZero Unique", rules.nowhere),
-    **_named("LogSoftmax Softmax SoftMax", constant_rules.shared_out(_softmax_axes)),
-    "CumSum": gap_rules.cumulated(_axis_given(1)),
-    **_named(
-        "MVN NormalizeL2",
-        constant_rules.normalised(rules.looking(_axis_given(1)), _axis_given(1)),
-    ),
+    **_named("LogSoftmax Softmax SoftMax", constant_rules.shared_out(_softmax_axes, [Total.SUM])),
+    "CumSum": gap_rules.cumulated(_axis_given(1), Total.SUM),
+    "MVN": constant_rules.without_mean(rules.looking(_axis_given(1)), _axis_given(1)),
+    "NormalizeL2": constant_rules.of_length_one(rules.looking(_axis_given(1)), _axis_given(1)),
     "LRN": rules.looking(_axis_given(1)),
     "BatchNormInference": constant_rules.absorbed(_batch_norm, (None, masks.WEIGHS)),
-    "GroupNormalization": constant_rules.normalised(
+    "GroupNormalization": constant_rules.without_mean(
         rules.normalised(rules.behind_first, 1), rules.behind_first, 1
     ),
     "Transpose": rules.turned(_order),
@@ -444,7 +444,8 @@ RULES: dict[str, Rule] = {
     **_named("ConvolutionBackpropData GroupConvolutionBackpropData", gap_rules.convolved_back),
     "DeformableConvolution": gap_rules.gappy(rules.convolved),
     **_named("AdaptiveAvgPool AdaptiveMaxPool", rules.pooled),
-    **_named("AvgPool MaxPool", gap_rules.pooled(rules.pooled)),
+    "AvgPool": gap_rules.pooled(rules.pooled, Total.SUM),
+    "MaxPool": gap_rules.pooled(rules.pooled, Total.EXTREMES),
     "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
     "GridSample": gap_rules.gappy(_SAMPLED, gap_rules.is_sampled_outside),
     "Interpolate": rules.resized(_interpolated),

@@ -6,14 +6,14 @@ a Softmax gives. See `rules.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import masks, rules
-from onnx_philox._rewriting.rows.known import Rows
+from onnx_philox._rewriting.rows.known import ConstantTotal, Rows, Total
 from onnx_philox._rewriting.rows.masks import Use
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis, Moves
@@ -80,13 +80,13 @@ def added(rule: Rule) -> Rule:
 
 
 def linear(rule: Rule) -> Rule:
-    """What leaves sums of a Softmax's elements what they are, or a multiple of it."""
+    """What leaves a total that is the same for all rows so, as a product by a number does."""
 
-    def with_sums(step: Step, output: int) -> Sequence[Moves | None]:
+    def with_totals(step: Step, output: int) -> Sequence[Moves | None]:
         moves = rule(step, output)
-        return [replace(m, keeps_sums=True) if isinstance(m, ByAxis) else m for m in moves]
+        return [replace(m, keeps_totals=True) if isinstance(m, ByAxis) else m for m in moves]
 
-    return with_sums
+    return with_totals
 
 
 def clipped(rule: Rule) -> Rule:
@@ -162,8 +162,10 @@ def summed(rule: Rule, factors: int | None = None) -> Rule:
         for index in multiplied:
             axes = _gone(moves[index])
             others = [other for other in multiplied if other != index]
-            levels = any(has_constant_sums(step, i, _gone(moves[i])) for i in others)
-            if leaves_lines_out(step, index, axes, has_constant_sums=levels):
+            is_level = any(
+                has_constant_total(step, other, _gone(moves[other]), Total.SUM) for other in others
+            )
+            if leaves_lines_out(step, index, axes, has_constant_sum=is_level):
                 return [with_gaps(each) for each in moves]
             if may_be_over_nothing(step, index, axes, output):
                 moves[index] = _saying_nothing(moves[index])
@@ -198,7 +200,7 @@ def leaves_lines_out(
     index: int,
     axes: Collection[int],
     *,
-    has_constant_sums: bool = False,
+    has_constant_sum: bool = False,
 ) -> bool:
     """Whether a sum of products by an input without rows may be the same whatever the rows hold.
 
@@ -206,7 +208,7 @@ def leaves_lines_out(
         step: The operator.
         index: The input.
         axes: The dimensions of it over which the sum goes.
-        has_constant_sums: Whether what is multiplied by it has such a sum, as a Softmax has.
+        has_constant_sum: Whether what is multiplied by it has such a sum, as a Softmax has.
     """
     known = step.known[index]
     if known is None or not known.is_free:
@@ -216,10 +218,10 @@ def leaves_lines_out(
         return leaves_out(step, index, masks.WEIGHS)
     if numbers.ndim != step.rank(index):
         # All of it is this number.
-        return has_constant_sums or masks.finds(masks.WEIGHS, numbers)
+        return has_constant_sum or masks.finds(masks.WEIGHS, numbers)
     along = tuple(axes)
     is_left_out = (numbers == 0).all(axis=along).any()
-    if has_constant_sums and numbers.size:
+    if has_constant_sum and numbers.size:
         is_left_out |= (numbers.max(axis=along) == numbers.min(axis=along)).any()
     return bool(is_left_out)
 
@@ -231,10 +233,17 @@ def _gone(moves: Moves | None) -> list[int]:
     return [axis for axis, to in enumerate(moves.to) if to is GONE]
 
 
-def has_constant_sums(step: Step, index: int, axes: Collection[int]) -> bool:
-    """Whether a sum along one of some dimensions of an input may be the same for all rows."""
+def totals_along(axes: Iterable[int], totals: Iterable[Total]) -> frozenset[ConstantTotal]:
+    """Each of some totals along each of some dimensions."""
+    totals = list(totals)
+    return frozenset(ConstantTotal(axis, total) for axis in axes for total in totals)
+
+
+def has_constant_total(step: Step, index: int, axes: Collection[int], *totals: Total) -> bool:
+    """Whether a total along one of some dimensions of an input may be the same for all rows."""
     known = step.known[index]
-    return known is not None and not known.constant_sums.isdisjoint(axes)
+    asked = totals_along(axes, totals)
+    return known is not None and not known.constant_totals.isdisjoint(asked)
 
 
 def has_silent_units(step: Step, weights: int) -> bool:
@@ -272,11 +281,12 @@ def _saying_nothing(moves: Moves | None) -> Moves | None:
     return replace(moves, may_say_nothing=True) if isinstance(moves, ByAxis) else moves
 
 
-def totalled(rule: Rule, *, is_mean: bool = False) -> Rule:
+def totalled(rule: Rule, *totals: Total, is_mean: bool = False) -> Rule:
     """A sum, a norm, or the like, along dimensions of an input.
 
     Args:
         rule: What it does to dimensions.
+        totals: What it makes of the elements.
         is_mean: Whether it is no number where there is no element.
     """
 
@@ -284,17 +294,21 @@ def totalled(rule: Rule, *, is_mean: bool = False) -> Rule:
         data, *others = rule(step, output)
         axes = _gone(data)
         is_of_nothing = not is_mean and may_be_over_nothing(step, 0, axes, output)
-        if is_of_nothing or has_constant_sums(step, 0, axes):
+        if is_of_nothing or has_constant_total(step, 0, axes, *totals):
             data = _saying_nothing(data)
         return [data, *others]
 
     return along_lines
 
 
-def shared_out(axes: rules.Axes) -> Rule:
+def shared_out(axes: rules.Axes, totals: Iterable[Total]) -> Rule:
     """A Softmax, which is 1 where it goes along one element, whatever that is.
 
     That may be all that a mask leaves, or all there is.
+
+    Args:
+        axes: The dimensions along which it goes.
+        totals: Those of its elements that are always the same.
     """
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
@@ -305,7 +319,8 @@ def shared_out(axes: rules.Axes) -> Rule:
         are_several = any(are_several_or_rows(step, dims[axis]) for axis in axes(step))
         if isinstance(data, ByAxis):
             is_one = is_masked or not are_several
-            data = replace(data, may_say_nothing=is_one, constant_sums=axes(step))
+            made = totals_along(axes(step), totals)
+            data = replace(data, may_say_nothing=is_one, constant_totals=made)
         return [data, *others]
 
     return rule
@@ -318,12 +333,68 @@ def are_several_or_rows(step: Step, dimension: Dimension) -> bool:
     return step.products.has(dimension, step.batch)
 
 
-def normalised(rule: Rule, axes: rules.Axes, scale: int | None = None) -> Rule:
-    """A normalisation, which leaves nothing of one element, nor of what its scale makes zero.
+def without_mean(rule: Rule, axes: rules.Axes, scale: int | None = None) -> Rule:
+    """A normalisation that takes away the mean, which leaves nothing of one element.
+
+    Args:
+        rule: See `_normalised`.
+        axes: See `_normalised`.
+        scale: See `_normalised`.
+    """
+
+    def of_several(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rule(step, output)
+        if not output and _are_all_one(step, axes(step)):
+            data = _saying_nothing(data)
+        return [data, *others]
+
+    def totals(step: Step) -> Collection[Total]:
+        dims = step.dims[0] or ()
+        lengths = [dims[axis] for axis in axes(step)]
+        if any(isinstance(length, int) and length > 2 for length in lengths):
+            return [Total.SUM, Total.SQUARES]
+        # Of two elements one is 1, and the other -1.
+        return list(Total)
+
+    return _normalised(of_several, axes, totals, scale)
+
+
+def of_length_one(rule: Rule, axes: rules.Axes, scale: int | None = None) -> Rule:
+    """A normalisation that divides by the length of all: the sum of squares, or of what they are.
+
+    Args:
+        rule: See `_normalised`.
+        axes: See `_normalised`.
+        scale: See `_normalised`.
+    """
+
+    def totals(step: Step) -> Collection[Total]:
+        if _are_all_one(step, axes(step)):
+            # Each is its sign.
+            return [Total.SUM, Total.SQUARES]
+        return [Total.SUM] if step.number("p", 2) == 1 else [Total.SQUARES]
+
+    return _normalised(rule, axes, totals, scale)
+
+
+def _are_all_one(step: Step, axes: Collection[int]) -> bool:
+    """Whether dimensions of the first input have one element each."""
+    dims = step.dims[0] or ()
+    return bool(axes) and all(dims[axis] == 1 for axis in axes)
+
+
+def _normalised(
+    rule: Rule,
+    axes: rules.Axes,
+    totals: Callable[[Step], Collection[Total]],
+    scale: int | None,
+) -> Rule:
+    """A normalisation, which leaves nothing of what its scale makes zero.
 
     Args:
         rule: What it does to dimensions.
         axes: Those along which it goes.
+        totals: Those of the elements that are always the same.
         scale: The input by which it is multiplied; None where there is none.
     """
 
@@ -333,10 +404,8 @@ def normalised(rule: Rule, axes: rules.Axes, scale: int | None = None) -> Rule:
             return [data, *others]
         if scale is not None and leaves_out(step, scale, masks.WEIGHS):
             data = replace(data, has_gaps=True)
-        along = axes(step)
-        dims = step.dims[0] or ()
-        is_of_one = bool(along) and all(dims[axis] == 1 for axis in along)
-        data = replace(data, may_say_nothing=is_of_one, constant_sums=along)
+        made = totals_along(axes(step), totals(step))
+        data = replace(data, constant_totals=made)
         return [data, *others]
 
     return along_lines

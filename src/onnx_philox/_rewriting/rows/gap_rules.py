@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import masks, rules
 from onnx_philox._rewriting.rows.constant_rules import (
-    has_constant_sums,
+    has_constant_total,
     leaves_lines_out,
     leaves_out,
     masked,
     with_gaps,
 )
-from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Margin, Rows
+from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Margin, Rows, Total
 from onnx_philox._rewriting.rows.step import Rule, Step
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, ByAxis, Moves
 
@@ -63,8 +63,13 @@ Cuts = Callable[[Step], Mapping[int, Cut]]
 """What an operator takes of some dimensions."""
 
 
-def cumulated(axes: rules.Axes) -> Rule:
-    """A cumulative sum or product; an exclusive one leaves out the end of each line."""
+def cumulated(axes: rules.Axes, total: Total) -> Rule:
+    """A cumulative sum or product; an exclusive one leaves out the end of each line.
+
+    Args:
+        axes: The dimension along which it goes.
+        total: What the last element is.
+    """
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         along = axes(step)
@@ -72,7 +77,7 @@ def cumulated(axes: rules.Axes) -> Rule:
         is_exclusive = step.number("exclusive", 0) != 0
         numbered = along if is_exclusive else ()
         # The last sum along a Softmax is 1.
-        ends_alike = has_constant_sums(step, 0, along)
+        ends_alike = has_constant_total(step, 0, along, total)
         has_gaps = is_exclusive or ends_alike
         whole = ByAxis(rank, along, step.ones(0), numbered, has_gaps=has_gaps)
         return [whole, *rules.others_free(step, 1)]
@@ -178,8 +183,8 @@ def _has_empty_channels(step: Step) -> bool:
         # Of a quantised convolution the second input is a scale.
         return False
     axes = range(channels, step.rank(1))
-    is_level = has_constant_sums(step, 0, [1])
-    return leaves_lines_out(step, 1, axes, has_constant_sums=is_level)
+    is_level = has_constant_total(step, 0, [1], Total.SUM)
+    return leaves_lines_out(step, 1, axes, has_constant_sum=is_level)
 
 
 def gappy(rule: Rule, is_so: Callable[[Step], bool] = lambda _: True) -> Rule:
@@ -218,8 +223,13 @@ def is_over_others(step: Step) -> bool:
     return written_over is not None and written_over.rows is not Rows.SURE
 
 
-def pooled(rule: Rule) -> Rule:
-    """Windows of each channel, some of which may lie in what is padded."""
+def pooled(rule: Rule, *totals: Total) -> Rule:
+    """Windows of each channel, some of which may lie in what is padded.
+
+    Args:
+        rule: What it does to dimensions.
+        totals: What it makes of a window.
+    """
 
     def with_margins(step: Step, output: int) -> Sequence[Moves | None]:
         data, *others = rule(step, output)
@@ -229,7 +239,8 @@ def pooled(rule: Rule) -> Rule:
             return [with_gaps(data), *others]
         if kernel:
             data = _windowed(step, data, kernel)
-        if isinstance(data, ByAxis) and has_constant_sums(step, 0, rules.spatial_axes(step)):
+        is_level = has_constant_total(step, 0, rules.spatial_axes(step), *totals)
+        if isinstance(data, ByAxis) and is_level:
             # A window may be as long as all of it.
             data = replace(data, margins=None, has_gaps=True)
         return [data, *others]

@@ -81,6 +81,22 @@ class Margin:
     """Whether there always is an element between them."""
 
 
+class Total(Enum):
+    """What may be the same for all elements along a dimension, whatever they are."""
+
+    SUM = "their sum, or that of their exponentials"
+    SQUARES = "the sum of their squares"
+    EXTREMES = "the least, the greatest, and the product of them"
+
+
+@dataclass(frozen=True)
+class ConstantTotal:
+    """A total along a dimension that may be the same whatever the rows hold."""
+
+    axis: int
+    total: Total
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """What is known of a value.
@@ -113,8 +129,8 @@ class Knowledge:
     """The same, where all do that are in none of these; empty where nobody knows."""
     is_masked: bool = False
     """Whether some elements may be zeros, or a Softmax may make zeros of them, for all rows."""
-    constant_sums: frozenset[int] = frozenset()
-    """The dimensions along which a sum, or the like, may be the same whatever the rows hold."""
+    constant_totals: frozenset[ConstantTotal] = frozenset()
+    """Such as the sum of what a Softmax gives, which is 1."""
 
     @property
     def is_placed(self) -> bool:
@@ -246,7 +262,9 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
         is_alike=is_alike,
         stands=stands,
         is_masked=any(value.is_masked for value in given),
-        constant_sums=frozenset[int]().union(*(value.constant_sums for value in given)),
+        constant_totals=frozenset[ConstantTotal]().union(
+            *(value.constant_totals for value in given)
+        ),
     )
 
 
@@ -388,6 +406,7 @@ def _with_axes(known: Knowledge, number: Callable[[int], int]) -> Knowledge:
     """The same knowledge, of a value whose dimensions have other numbers."""
     places = frozenset(replace(place, axis=number(place.axis)) for place in known.places)
     stands = frozenset(replace(place, axis=number(place.axis)) for place in known.stands)
+    totals = {replace(each, axis=number(each.axis)) for each in known.constant_totals}
     empty = frozenset[Margin]()
     return replace(
         known,
@@ -395,5 +414,5 @@ def _with_axes(known: Knowledge, number: Callable[[int], int]) -> Knowledge:
         stands=stands,
         lines=frozenset(),
         margins=empty,
-        constant_sums=frozenset(map(number, known.constant_sums)),
+        constant_totals=frozenset(totals),
     )

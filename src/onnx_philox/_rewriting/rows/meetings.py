@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from onnx_philox._rewriting.places import Dimensions
-from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Margin, Rows
+from onnx_philox._rewriting.rows.known import ConstantTotal, InPlace, Knowledge, Margin, Rows
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,
@@ -240,22 +240,28 @@ def is_masked(parts: Sequence[Part], meeting: Meeting) -> bool:
         return meeting is Meeting.ELEMENTWISE
     if meeting in (Meeting.SUMS, Meeting.PRODUCTS):
         return False
+    # What says only where to look, or which to choose, gives no elements.
+    givers = parts
     has_constants = False
     if meeting is Meeting.CHOICE:
-        has_constants = any(part.known.is_free for part in parts[1:])
+        givers = parts[1:]
+        has_constants = any(part.known.is_free for part in givers)
     elif meeting is Meeting.SIDE_BY_SIDE:
-        has_constants = any(part.known.is_free for part in parts)
+        has_constants = any(part.known.is_free for part in givers)
+    elif meeting is Meeting.PICKED:
+        givers = parts[:1]
     elif meeting is Meeting.WRITTEN:
-        has_constants = parts[0].known.is_free or parts[-1].known.is_free
-    return has_constants or any(part.known.is_masked for part in parts)
+        givers = [parts[0], parts[-1]]
+        has_constants = any(part.known.is_free for part in givers)
+    return has_constants or any(part.known.is_masked for part in givers)
 
 
-def constant_sums_of(
+def constant_totals_of(
     parts: Sequence[Part],
     meeting: Meeting,
     made: Dimensions | None,
-) -> frozenset[int]:
-    """The dimensions of the output along which a sum may be the same whatever the rows hold.
+) -> frozenset[ConstantTotal]:
+    """Which totals of the output may be the same whatever the rows hold.
 
     Args:
         parts: The inputs.
@@ -267,17 +273,20 @@ def constant_sums_of(
         return frozenset()
     (part,) = placed
     moves = part.moves
-    before = part.known.constant_sums
     if isinstance(moves, ByAxis):
-        if moves.constant_sums is not None:
-            return frozenset(moves.constant_sums)
-        if meeting is Meeting.ELEMENTWISE and not moves.keeps_sums:
+        if moves.constant_totals is not None:
+            return frozenset(moves.constant_totals)
+        if meeting is Meeting.ELEMENTWISE and not moves.keeps_totals:
             return frozenset()
-    ends = [_end_of(moves, axis) for axis in before]
-    if MOVED in ends:
-        # They may be along any.
-        return frozenset(range(len(made or ())))
-    return frozenset(end for end in ends if isinstance(end, int))
+    totals = set[ConstantTotal]()
+    for each in part.known.constant_totals:
+        end = _end_of(moves, each.axis)
+        if end is MOVED:
+            # It may be along any.
+            totals.update(replace(each, axis=axis) for axis in range(len(made or ())))
+        elif isinstance(end, int):
+            totals.add(replace(each, axis=end))
+    return frozenset(totals)
 
 
 def _end_of(moves: Moves, axis: int) -> int | Fate:

@@ -26,7 +26,7 @@ from onnx_philox._rewriting.rows.meetings import (
     BROADCAST,
     Meeting,
     Part,
-    constant_sums_of,
+    constant_totals_of,
     has_several_along,
     is_masked,
     lines_of,
@@ -394,7 +394,7 @@ def together(
         lines=lines,
         margins=margins,
         is_masked=is_masked(parts, meeting),
-        constant_sums=constant_sums_of(parts, meeting, step.made[output]),
+        constant_totals=constant_totals_of(parts, meeting, step.made[output]),
     )
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from onnx_philox._rewriting.places import Dimensions, Products
-from onnx_philox._rewriting.rows.known import InPlace, Margin
+from onnx_philox._rewriting.rows.known import ConstantTotal, InPlace, Margin
 
 
 class Fate(Enum):
@@ -74,13 +74,13 @@ class ByAxis:
     """
     has_zeros: bool = False
     """Whether the input may have zeros, for all rows."""
-    constant_sums: Collection[int] | None = None
-    """The dimensions of the output along which a sum may be the same whatever the input holds.
+    constant_totals: Collection[ConstantTotal] | None = None
+    """Which totals of the output may be the same whatever the input holds.
 
     None where they are those of the input.
     """
-    keeps_sums: bool = False
-    """Of operators element by element, whether such sums stay the same, or a multiple of it."""
+    keeps_totals: bool = False
+    """Of operators element by element, whether totals that are the same stay so."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""

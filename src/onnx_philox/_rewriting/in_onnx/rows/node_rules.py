@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import constant_rules, gap_rules, rules
+from onnx_philox._rewriting.rows.known import Total
 from onnx_philox._rewriting.rows.step import Step
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
@@ -256,7 +257,8 @@ def one_hot(step: Step, _: int) -> Sequence[Moves | None]:
     new = step.number("axis", -1) % rank
     indices = [axis if axis < new else axis + 1 for axis in rules.all_axes(step)]
     # One of all along the new dimension is on.
-    return [ByAxis(indices, constant_sums=[new]), *rules.others_free(step, 1)]
+    totals = constant_rules.totals_along([new], Total)
+    return [ByAxis(indices, constant_totals=totals), *rules.others_free(step, 1)]
 
 
 def sampled(step: Step, _: int) -> Sequence[Moves | None]:

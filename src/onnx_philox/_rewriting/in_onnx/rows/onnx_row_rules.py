@@ -9,6 +9,7 @@ from onnx_philox._models.onnx_graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import fused_rules, node_rules
 from onnx_philox._rewriting.rows import constant_rules, gap_rules, index_rules, masks, rules
+from onnx_philox._rewriting.rows.known import Total
 from onnx_philox._rewriting.rows.moves import REORDERS
 from onnx_philox._rewriting.rows.step import Rule
 from onnx_philox._rewriting.rows.where_dimensions_go import GONE, MOVED
@@ -22,10 +23,9 @@ _ELEMENTWISE = """
     ThresholdedRelu Where Xor
 """
 _COMPARISONS = "Equal Greater GreaterOrEqual Less LessOrEqual"
-_REDUCTIONS = """
-    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSum
-    ReduceSumSquare
-"""
+_SUMS = "ReduceL1 ReduceLogSum ReduceLogSumExp ReduceSum"
+_SQUARES = "ReduceL2 ReduceSumSquare"
+_EXTREMES = "ReduceMax ReduceMin ReduceProd"
 _SIZE_ALONE = "EyeLike Shape Size"
 _SHAPE_ALONE = "ConstantOfShape RandomNormalLike RandomUniformLike"
 _NUMBERS = "BlackmanWindow HammingWindow HannWindow MelWeightMatrix Range"
@@ -38,7 +38,13 @@ def _named(names: str, rule: Rule) -> dict[str, Rule]:
 
 def _scaled(axes: rules.Axes, channel: int | None) -> Rule:
     """A normalisation with a scale and a bias."""
-    return constant_rules.normalised(rules.normalised(axes, channel), axes, 1)
+    return constant_rules.without_mean(rules.normalised(axes, channel), axes, 1)
+
+
+def _pooled_to_one(*totals: Total) -> Rule:
+    """A pool over all of each channel."""
+    rule = rules.reduced(rules.spatial_axes, node_rules.always)
+    return constant_rules.totalled(rule, *totals, is_mean=True)
 
 
 _LINEAR = constant_rules.linear(rules.elementwise)
@@ -64,36 +70,42 @@ RULES: dict[str, Rule] = {
     **_named(_COMPARISONS, constant_rules.absorbed(rules.compared, masks.ENDLESS)),
     "Expand": node_rules.expanded,
     **_named("CastLike Dropout", node_rules.first_alone),
-    **_named(_REDUCTIONS, constant_rules.totalled(_REDUCED)),
-    "ReduceMean": constant_rules.totalled(_REDUCED, is_mean=True),
+    **_named(_SUMS, constant_rules.totalled(_REDUCED, Total.SUM)),
+    **_named(_SQUARES, constant_rules.totalled(_REDUCED, Total.SQUARES)),
+    **_named(_EXTREMES, constant_rules.totalled(_REDUCED, Total.EXTREMES)),
+    "ReduceMean": constant_rules.totalled(_REDUCED, Total.SUM, is_mean=True),
     **_named("ArgMax ArgMin", rules.reduced(rules.axis_said(0), node_rules.keeps)),
-    **_named(
-        "GlobalAveragePool GlobalLpPool GlobalMaxPool",
-        constant_rules.totalled(
-            rules.reduced(rules.spatial_axes, node_rules.always),
-            is_mean=True,
-        ),
-    ),
+    "GlobalAveragePool": _pooled_to_one(Total.SUM),
+    "GlobalLpPool": _pooled_to_one(Total.SUM, Total.SQUARES),
+    "GlobalMaxPool": _pooled_to_one(Total.EXTREMES),
     "Det": rules.reduced(node_rules.in_matrix, node_rules.never),
     **_named(_SIZE_ALONE, rules.size_alone),
     **_named(_SHAPE_ALONE, rules.shape_alone),
     "Trilu": gap_rules.triangle,
     **_named(_NUMBERS, rules.one_for_all),
     **_named(_OF_ITS_OWN_ORDER, rules.nowhere),
-    **_named("Hardmax LogSoftmax Softmax", constant_rules.shared_out(node_rules.softmax_axes)),
-    "LpNormalization": constant_rules.normalised(
+    "Hardmax": constant_rules.shared_out(node_rules.softmax_axes, Total),
+    **_named(
+        "LogSoftmax Softmax",
+        constant_rules.shared_out(node_rules.softmax_axes, [Total.SUM]),
+    ),
+    "LpNormalization": constant_rules.of_length_one(
         rules.looking(rules.axis_said(-1)), rules.axis_said(-1)
     ),
     "LRN": rules.looking(node_rules.channels),
-    "MeanVarianceNormalization": constant_rules.normalised(
+    "MeanVarianceNormalization": constant_rules.without_mean(
         rules.looking(node_rules.mvn_axes), node_rules.mvn_axes
     ),
-    **_named("CumProd CumSum", gap_rules.cumulated(rules.axis_given(1))),
+    "CumProd": gap_rules.cumulated(rules.axis_given(1), Total.EXTREMES),
+    "CumSum": gap_rules.cumulated(rules.axis_given(1), Total.SUM),
     "DynamicQuantizeLinear": rules.normalised(rules.all_axes, None),
     "BatchNormalization": _scaled(node_rules.batch_norm_axes, 1),
     "InstanceNormalization": _scaled(rules.spatial_axes, 1),
     "GroupNormalization": _scaled(rules.behind_first, 1),
-    **_named("LayerNormalization RMSNormalization", _scaled(rules.from_axis(-1), None)),
+    "LayerNormalization": _scaled(rules.from_axis(-1), None),
+    "RMSNormalization": constant_rules.of_length_one(
+        rules.normalised(rules.from_axis(-1), None), rules.from_axis(-1), 1
+    ),
     "Transpose": rules.turned(node_rules.order),
     **_named("Flatten Reshape", rules.in_order),
     "Squeeze": rules.squeezed(node_rules.axes_or_none),
@@ -123,7 +135,9 @@ RULES: dict[str, Rule] = {
     **_named("Conv ConvInteger QLinearConv", gap_rules.convolved),
     "ConvTranspose": gap_rules.convolved_back,
     "DeformConv": gap_rules.gappy(rules.convolved),
-    **_named("AveragePool LpPool MaxPool", gap_rules.pooled(rules.pooled)),
+    "AveragePool": gap_rules.pooled(rules.pooled, Total.SUM),
+    "LpPool": gap_rules.pooled(rules.pooled, Total.SUM, Total.SQUARES),
+    "MaxPool": gap_rules.pooled(rules.pooled, Total.EXTREMES),
     "MaxRoiPool": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE])),
     "RoiAlign": node_rules.OF_REGIONS,
     "GridSample": gap_rules.gappy(node_rules.sampled, gap_rules.is_sampled_outside),
