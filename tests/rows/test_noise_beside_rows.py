@@ -363,6 +363,15 @@ APART = {
         q = ReduceL1 <keepdims = 0> (e, axis2)""",
         is_read_by_openvino=False,
     ),
+    "noise, beside a sum of exponentials of what a LogSoftmax gives": beside(
+        "e = LogSoftmax (x) g = Exp (e) q = ReduceSum (g, one)"
+    ),
+    "noise, beside the logarithm of a sum of exponentials of logarithms of a Softmax": beside(
+        "e = Softmax (x) g = Log (e) q = ReduceLogSumExp (g, one)", is_read_by_openvino=False
+    ),
+    "noise, beside a sum of exponentials of what a Hardmax gives": beside(
+        "e = Hardmax (x) g = Exp (e) q = ReduceSum (g, one)"
+    ),
     "noise, beside a mean of windows as long as a Softmax": beside(
         f"{IN_CHANNEL} e = Softmax (u) q = AveragePool <kernel_shape = [4]> (e)", rank=3
     ),
@@ -774,6 +783,21 @@ TOGETHER = {
     "noise, beside a sum of squares of what a Softmax gives": beside(
         "e = Softmax (x) q = ReduceSumSquare (e, one)"
     ),
+    "noise, beside a sum of what a LogSoftmax gives": beside(
+        "e = LogSoftmax (x) q = ReduceSum (e, one)"
+    ),
+    "noise, beside sums of what a LogSoftmax gives, up to all": beside(
+        "e = LogSoftmax (x) ax = Constant <value_int = 1> () q = CumSum (e, ax)"
+    ),
+    "noise, beside a mean of what a LogSoftmax gives, by equal weights": beside(
+        f"e = LogSoftmax (x) {SQUARE} q = MatMul (e, k)"
+    ),
+    "noise, beside the logarithm of a sum of exponentials of what a Softmax gives": beside(
+        "e = Softmax (x) q = ReduceLogSumExp (e, one)"
+    ),
+    "noise, beside a sum of logarithms of what a Softmax gives": beside(
+        "e = Softmax (x) g = Log (e) q = ReduceSum (g, one)"
+    ),
     "noise, beside the greatest of windows as long as what a Softmax gives": beside(
         f"{IN_CHANNEL} e = Softmax (u) q = MaxPool <kernel_shape = [4]> (e)", rank=3
     ),
@@ -790,11 +814,11 @@ TOGETHER = {
         "u = Unsqueeze (x, axis2) q = LpNormalization (u)", rank=3
     ),
     "noise, beside a Softmax of rows picked by rows times 0": beside(
-        """zero = Sub (ones, ones) none = Mul (x, zero) index = Cast <to = 7> (none)
+        """zero = Constant <value_float = 0.0> () none = Mul (x, zero) index = Cast <to = 7> (none)
         p = GatherElements <axis = 1> (x, index) q = Softmax (p)"""
     ),
     "noise, beside a Softmax of rows written where rows times 0 say": beside(
-        """zero = Sub (ones, ones) none = Mul (x, zero) index = Cast <to = 7> (none)
+        """zero = Constant <value_float = 0.0> () none = Mul (x, zero) index = Cast <to = 7> (none)
         p = ScatterElements <axis = 1> (x, index, x) q = Softmax (p)"""
     ),
     "noise, beside a Softmax of rows chosen where a mask is true": beside(

@@ -382,7 +382,9 @@ _REDUCED = rules.reduced(_axis_given(1), _keeps)
 
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, _elementwise),
-    **_named("Convert Exp Identity Log Negative", _LINEAR),
+    **_named("Convert Identity Negative", _LINEAR),
+    "Exp": constant_rules.exponential(_elementwise),
+    "Log": constant_rules.logarithm(_elementwise),
     **_named("Add Subtract", constant_rules.added(_LINEAR)),
     **_named("BitwiseAnd LogicalAnd Multiply", constant_rules.absorbed(_LINEAR, masks.SCALES)),
     **_named("BitwiseLeftShift BitwiseRightShift", constant_rules.absorbed(_LINEAR, masks.SHIFTS)),
@@ -407,7 +409,8 @@ RULES: dict[str, Rule] = {
     "Broadcast": _broadcast,
     **_named("Eye Range ShapeOf", rules.size_alone),
     **_named("NonMaxSuppression NonZero Unique", rules.nowhere),
-    **_named("LogSoftmax Softmax SoftMax", constant_rules.shared_out(_softmax_axes, [Total.SUM])),
+    "LogSoftmax": constant_rules.shared_out(_softmax_axes, [Total.EXPONENTIALS]),
+    **_named("Softmax SoftMax", constant_rules.shared_out(_softmax_axes, [Total.SUM])),
     "CumSum": gap_rules.cumulated(_axis_given(1), Total.SUM),
     "MVN": constant_rules.without_mean(rules.looking(_axis_given(1)), _axis_given(1)),
     "NormalizeL2": constant_rules.of_length_one(rules.looking(_axis_given(1)), _axis_given(1)),

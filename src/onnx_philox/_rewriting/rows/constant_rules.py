@@ -89,6 +89,40 @@ def linear(rule: Rule) -> Rule:
     return with_totals
 
 
+def exponential(rule: Rule) -> Rule:
+    """What makes of a LogSoftmax a Softmax, whose sum is 1."""
+    return _mapped(rule, Total.EXPONENTIALS, Total.SUM)
+
+
+def logarithm(rule: Rule) -> Rule:
+    """What makes of a Softmax a LogSoftmax."""
+    return _mapped(rule, Total.SUM, Total.EXPONENTIALS)
+
+
+def _mapped(rule: Rule, before: Total, after: Total) -> Rule:
+    """A function of each element, by which one total becomes another.
+
+    Args:
+        rule: What it does to dimensions.
+        before: The total of the elements that are given.
+        after: That of those that are made.
+    """
+
+    def with_totals(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = rule(step, output)
+        known = step.known[0]
+        if isinstance(data, ByAxis) and known is not None:
+            given = known.constant_totals
+            turned = [each.axis for each in given if each.total is before]
+            # Of elements that are always the same, in whatever order, each function gives such.
+            always_same = [each.axis for each in given if each.total is Total.EXTREMES]
+            totals = totals_along(turned, [after]) | totals_along(always_same, Total)
+            data = replace(data, constant_totals=totals)
+        return [data, *others]
+
+    return with_totals
+
+
 def clipped(rule: Rule) -> Rule:
     """What lies between two bounds, which may be one."""
 

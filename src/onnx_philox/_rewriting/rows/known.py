@@ -84,7 +84,8 @@ class Margin:
 class Total(Enum):
     """What may be the same for all elements along a dimension, whatever they are."""
 
-    SUM = "their sum, or that of their exponentials"
+    SUM = "their sum"
+    EXPONENTIALS = "the sum of their exponentials"
     SQUARES = "the sum of their squares"
     EXTREMES = "the least, the greatest, and the product of them"
 

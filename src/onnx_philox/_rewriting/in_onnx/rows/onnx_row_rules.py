@@ -23,7 +23,7 @@ _ELEMENTWISE = """
     ThresholdedRelu Where Xor
 """
 _COMPARISONS = "Equal Greater GreaterOrEqual Less LessOrEqual"
-_SUMS = "ReduceL1 ReduceLogSum ReduceLogSumExp ReduceSum"
+_SUMS = "ReduceL1 ReduceLogSum ReduceSum"
 _SQUARES = "ReduceL2 ReduceSumSquare"
 _EXTREMES = "ReduceMax ReduceMin ReduceProd"
 _SIZE_ALONE = "EyeLike Shape Size"
@@ -53,7 +53,9 @@ _PRODUCT = constant_rules.summed(rules.multiplied(node_rules.plain))
 
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, rules.elementwise),
-    **_named("Cast Exp Identity Log Neg", _LINEAR),
+    **_named("Cast Identity Neg", _LINEAR),
+    "Exp": constant_rules.exponential(rules.elementwise),
+    "Log": constant_rules.logarithm(rules.elementwise),
     **_named("Add Mean Sub Sum", constant_rules.added(_LINEAR)),
     **_named("And BitwiseAnd Mul", constant_rules.absorbed(_LINEAR, masks.SCALES)),
     **_named("BitShift", constant_rules.absorbed(_LINEAR, masks.SHIFTS)),
@@ -71,6 +73,7 @@ RULES: dict[str, Rule] = {
     "Expand": node_rules.expanded,
     **_named("CastLike Dropout", node_rules.first_alone),
     **_named(_SUMS, constant_rules.totalled(_REDUCED, Total.SUM)),
+    "ReduceLogSumExp": constant_rules.totalled(_REDUCED, Total.EXPONENTIALS),
     **_named(_SQUARES, constant_rules.totalled(_REDUCED, Total.SQUARES)),
     **_named(_EXTREMES, constant_rules.totalled(_REDUCED, Total.EXTREMES)),
     "ReduceMean": constant_rules.totalled(_REDUCED, Total.SUM, is_mean=True),
@@ -85,10 +88,8 @@ RULES: dict[str, Rule] = {
     **_named(_NUMBERS, rules.one_for_all),
     **_named(_OF_ITS_OWN_ORDER, rules.nowhere),
     "Hardmax": constant_rules.shared_out(node_rules.softmax_axes, Total),
-    **_named(
-        "LogSoftmax Softmax",
-        constant_rules.shared_out(node_rules.softmax_axes, [Total.SUM]),
-    ),
+    "LogSoftmax": constant_rules.shared_out(node_rules.softmax_axes, [Total.EXPONENTIALS]),
+    "Softmax": constant_rules.shared_out(node_rules.softmax_axes, [Total.SUM]),
     "LpNormalization": constant_rules.of_length_one(
         rules.looking(rules.axis_said(-1)), rules.axis_said(-1)
     ),
