@@ -372,6 +372,13 @@ APART = {
     "noise, beside a sum of exponentials of what a Hardmax gives": beside(
         "e = Hardmax (x) g = Exp (e) q = ReduceSum (g, one)"
     ),
+    "noise, beside what a Hardmax gives, in order": beside("e = Hardmax (x) q, i = TopK (e, four)"),
+    "noise, beside a sum of squares by hand of what a Hardmax gives": beside(
+        "e = Hardmax (x) k = Constant <value_float = 2.0> () g = Pow (e, k) q = ReduceSum (g, one)"
+    ),
+    "noise, beside a sum of all that a Softmax gives, by an equation": beside(
+        'e = Softmax (x) q = Einsum <equation = "bi->b"> (e)', rank=1
+    ),
     "noise, beside a mean of windows as long as a Softmax": beside(
         f"{IN_CHANNEL} e = Softmax (u) q = AveragePool <kernel_shape = [4]> (e)", rank=3
     ),
@@ -797,6 +804,19 @@ TOGETHER = {
     ),
     "noise, beside a sum of logarithms of what a Softmax gives": beside(
         "e = Softmax (x) g = Log (e) q = ReduceSum (g, one)"
+    ),
+    "noise, beside the greatest of a Softmax, in order": beside(
+        "e = Softmax (x) q, i = TopK (e, two)"
+    ),
+    "noise, beside the places of what a Hardmax gives, in order": beside(
+        "e = Hardmax (x) a, i = TopK (e, two) q = Cast <to = 1> (i)"
+    ),
+    "noise, in products by what a Softmax gives": Mixed(
+        f"""e = Softmax (x) p = Einsum <equation = "bi,bi->b"> (e, r) h = Identity (p) {TURNED}""",
+        rank=1,
+    ),
+    "noise, beside a sum of squares by hand of what a Softmax gives": beside(
+        "e = Softmax (x) k = Constant <value_float = 2.0> () g = Pow (e, k) q = ReduceSum (g, one)"
     ),
     "noise, beside the greatest of windows as long as what a Softmax gives": beside(
         f"{IN_CHANNEL} e = Softmax (u) q = MaxPool <kernel_shape = [4]> (e)", rank=3

@@ -428,7 +428,7 @@ RULES: dict[str, Rule] = {
     "Pad": gap_rules.padded(_padded_axes, "pad_mode", _pads),
     "Tile": rules.tiled(_repeats),
     "Roll": rules.cut(_axis_given(2)),
-    "TopK": rules.cut(rules.axis_said(-1)),
+    "TopK": constant_rules.greatest(rules.axis_said(-1)),
     **_named("Split VariadicSplit", rules.split(_axis_given(1), rules.count_made)),
     "Concat": rules.joined(_joined_axes),
     **_named("DepthToSpace SpaceToDepth", rules.cut(rules.behind_first)),

@@ -201,7 +201,8 @@ def summed(rule: Rule, factors: int | None = None) -> Rule:
             )
             if leaves_lines_out(step, index, axes, has_constant_sum=is_level):
                 return [with_gaps(each) for each in moves]
-            if may_be_over_nothing(step, index, axes, output):
+            is_only_summed = not others and has_constant_total(step, index, axes, Total.SUM)
+            if is_only_summed or may_be_over_nothing(step, index, axes, output):
                 moves[index] = _saying_nothing(moves[index])
         return moves
 
@@ -333,6 +334,20 @@ def totalled(rule: Rule, *totals: Total, is_mean: bool = False) -> Rule:
         return [data, *others]
 
     return along_lines
+
+
+def greatest(axes: rules.Axes) -> Rule:
+    """A TopK along a dimension."""
+    cut = rules.cut(axes)
+
+    def rule(step: Step, output: int) -> Sequence[Moves | None]:
+        data, *others = cut(step, output)
+        # Its second output says where they were.
+        if output == 0 and has_constant_total(step, 0, axes(step), Total.EXTREMES):
+            data = _saying_nothing(data)
+        return [data, *others]
+
+    return rule
 
 
 def shared_out(axes: rules.Axes, totals: Iterable[Total]) -> Rule:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from onnx_philox._rewriting.places import Dimensions
-from onnx_philox._rewriting.rows.known import ConstantTotal, InPlace, Knowledge, Margin, Rows
+from onnx_philox._rewriting.rows.known import ConstantTotal, InPlace, Knowledge, Margin, Rows, Total
 from onnx_philox._rewriting.rows.where_dimensions_go import (
     GONE,
     MOVED,
@@ -273,13 +273,16 @@ def constant_totals_of(
         return frozenset()
     (part,) = placed
     moves = part.moves
+    before = part.known.constant_totals
     if isinstance(moves, ByAxis):
         if moves.constant_totals is not None:
             return frozenset(moves.constant_totals)
         if meeting is Meeting.ELEMENTWISE and not moves.keeps_totals:
-            return frozenset()
+            # Of elements that are always the same, in whatever order, each function gives such.
+            always_same = {each.axis for each in before if each.total is Total.EXTREMES}
+            before = frozenset(each for each in before if each.axis in always_same)
     totals = set[ConstantTotal]()
-    for each in part.known.constant_totals:
+    for each in before:
         end = _end_of(moves, each.axis)
         if end is MOVED:
             # It may be along any.

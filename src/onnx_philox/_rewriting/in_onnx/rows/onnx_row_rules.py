@@ -115,7 +115,7 @@ RULES: dict[str, Rule] = {
     "Pad": gap_rules.padded(node_rules.padded_axes, "mode", node_rules.pads),
     "Tile": rules.tiled(node_rules.repeats),
     "CenterCropPad": gap_rules.gappy(rules.cut(node_rules.cropped_axes)),
-    "TopK": rules.cut(rules.axis_said(-1)),
+    "TopK": constant_rules.greatest(rules.axis_said(-1)),
     "Split": rules.split(node_rules.split_axes, rules.count_made),
     "Concat": rules.joined(node_rules.joined_axes),
     **_named("DFT", rules.cut(node_rules.fourier_axes)),
