@@ -818,6 +818,13 @@ TOGETHER = {
     "noise, beside a sum of squares by hand of what a Softmax gives": beside(
         "e = Softmax (x) k = Constant <value_float = 2.0> () g = Pow (e, k) q = ReduceSum (g, one)"
     ),
+    "noise, beside each element of a Softmax, one by one": Mixed(
+        f"""e = Softmax (x) h = Scan (e) <num_scan_inputs = 1, scan_input_axes = [1],
+        scan_output_axes = [1], body = body (float[batch] v) => (float[batch] made)
+        {{ t = Transpose <perm = [0]> (v) n = RandomNormalLike (t) made = Add (t, n) }}>
+        {TURNED}""",
+        rank=2,
+    ),
     "noise, beside the greatest of windows as long as what a Softmax gives": beside(
         f"{IN_CHANNEL} e = Softmax (u) q = MaxPool <kernel_shape = [4]> (e)", rank=3
     ),

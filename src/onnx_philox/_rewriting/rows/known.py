@@ -388,6 +388,9 @@ def slices_of(
         return lost(culprit, [known])
     if any(place.axis == along for place in known.stands):
         known = known.counted()
+    # A slice has no total along the dimension that it has not.
+    totals = frozenset(each for each in known.constant_totals if each.axis != along)
+    known = replace(known, constant_totals=totals)
     return _with_axes(known, lambda axis: axis - 1 if axis > along else axis)
 
 
