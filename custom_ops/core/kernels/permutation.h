@@ -251,7 +251,8 @@ class RowPart {
     PermutationBins<Isa> bins(index_bits_);
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < parts.count; ++i) {
-      const unsigned count = static_cast<unsigned>((part[i].end - part[i].begin) / sizeof(std::uint64_t));
+      const auto bytes = static_cast<std::uint64_t>(part[i].end - part[i].begin);
+      const unsigned count = static_cast<unsigned>(bytes / sizeof(std::uint64_t));
       FillPart(&bins, part[i].begin, count, done);
       done += count;
     }
